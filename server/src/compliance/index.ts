@@ -65,7 +65,7 @@ export { expiryHandlers, FOLLOW_EXPIRIES } from './expiries.ts';
 export { informationEnded, informationHandlers, informationRead } from './information.ts';
 export { CASE_KINDS, type CaseKind, type CaseMeaning, isCaseKind, meaningOf, type NextActor } from './kinds.ts';
 export { DECISION_KINDS, type Decided, type DecisionKind, findDecided, type Replay, replayDecision } from './replay.ts';
-export { askReview, decideReview, openReview, reviewed } from './reviews.ts';
+export { askReview, decideReview, openReview, reviewed, reviewRisks } from './reviews.ts';
 export {
   decideHit,
   findHit,

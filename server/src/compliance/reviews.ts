@@ -8,10 +8,11 @@
  */
 
 import type { Vault } from '../base/crypto.ts';
-import type { Tx } from '../base/db.ts';
+import { awaitAll, type Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import { Refusal } from '../base/errors.ts';
 import {
+  documentMatch,
   type FieldReasons,
   findCustomer,
   givenDetails,
@@ -22,6 +23,8 @@ import {
 } from '../customers/index.ts';
 import { closeCases, openCase } from './cases.ts';
 import { record } from './decisions.ts';
+import { hasHit } from './sanctions/decisions.ts';
+import { sql } from './store.ts';
 
 export const MANUAL_VERIFIER = 'manual';
 export const REVIEW_CASE = 'verification_review';
@@ -65,6 +68,23 @@ export async function openReview(tx: Tx, vault: Vault, customerId: string) {
   const given = await givenDetails(tx, customerId);
   const { typed, read, verified } = await knownNames(tx, vault, customerId);
   return { customer, given, details: typed, readNames: read, verifiedNames: verified };
+}
+
+/** What is known against verifying a customer, besides its document and its level. Words, without personal data. */
+export type ReviewRisk = 'sanctions_hit' | 'monitoring' | 'document_name';
+
+/** Empty when nothing is. */
+export async function reviewRisks(tx: Tx, vault: Vault, customerId: string): Promise<ReviewRisk[]> {
+  const [isListed, watched, { typed, read }] = await awaitAll(
+    hasHit(tx, customerId),
+    tx.row(sql.isCaseOpen, ['monitoring', subjectOf(customerId)]),
+    knownNames(tx, vault, customerId),
+  );
+  return [
+    ...(isListed ? (['sanctions_hit'] as const) : []),
+    ...(watched === undefined ? [] : (['monitoring'] as const)),
+    ...(documentMatch(typed, read) === 'other' ? (['document_name'] as const) : []),
+  ];
 }
 
 /**

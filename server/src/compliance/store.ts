@@ -43,6 +43,7 @@ export const sql = {
   lockCase: 'select assignee from cases where id = $1 and closed_at is null for no key update',
   assignCase: 'update cases set assignee = $2 where id = $1 and closed_at is null',
   closeCase: 'update cases set closed_at = $3, outcome = $2 where id = $1 and closed_at is null',
+  isCaseOpen: 'select from cases where kind = $1 and subject = $2 and closed_at is null limit 1',
   openCaseCounts: `select kind, count(*) as count, min(opened_at) as oldest from cases where closed_at is null group by kind`,
   lists: 'select list, version from deny_lists order by list',
   hits: 'select list, index from denied_destinations where kind = $1 and index = any($2) order by list, index',

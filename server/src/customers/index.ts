@@ -163,6 +163,7 @@ export {
   comparePayer,
   customerName,
   type DocumentNames,
+  documentMatch,
   keepReadNames,
   knownNames,
   legalDetails,

@@ -75,6 +75,15 @@ export async function keepReadNames(
   const read: DocumentNames = kept === null ? names : JSON.parse(vault.decrypt(kept, context));
   if (kept === null) await tx.run(sql.readNames, [customerId, version, vault.encrypt(JSON.stringify(names), context)]);
   const typed = JSON.parse(vault.decrypt(row.details, `customer_details.details:${customerId}`)) as Fields;
+  return documentMatch(typed, read);
+}
+
+/**
+ * Whether the typed names are those of a document. Pure.
+ *
+ * @returns 'other' when that of the person or of the company is another one; 'unknown' when none was typed, or none was read
+ */
+export function documentMatch(typed: Fields, read: DocumentNames = {}): PayerMatch {
   const [person, company] = [personIn({ ...read }), read.companyName];
   const matches = [
     ...(person === undefined ? [] : [compared(personsIn(typed), person).match]),

@@ -55,6 +55,10 @@ export async function listedPayers(tx: Tx, deposits: readonly bigint[]): Promise
   return new Set(rows.map(({ subject }) => BigInt(subject.slice('payer:'.length))));
 }
 
+/** Whether a hit of a customer, its accounts, payers or wallets is undecided or true. */
+export const hasHit = async (tx: Tx, customerId: string): Promise<boolean> =>
+  (await tx.rows(sql.standingHits, [`customer:${customerId}`, []])).length > 0;
+
 /** A hit, locked. @throws Refusal 'unknown_hit' */
 async function hitOf(tx: Tx, id: bigint): Promise<Whole> {
   // Lock order as in results.ts: the customer first.

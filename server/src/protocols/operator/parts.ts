@@ -186,6 +186,9 @@ export const PARTS: Readonly<Record<string, TSchema>> = {
   level: whole('Level of verification'),
   verification: text('State of the verification'),
   sameDocument: texts('Other customers of the partner who have the same document: its number, or the same file'),
+  risks: texts(
+    'Further reasons for a second person: a hit in a sanctions list (sanctions_hit), an open case of transaction monitoring (monitoring), another name on the document (document_name)',
+  ),
   apiKey: maybe(text('The API key')),
   link: maybe(text('Link through which it was done')),
   format: text('Format'),

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openFolder } from '../../../src/base/blobs.ts';
-import { askReview, checkHandlers, reviewed } from '../../../src/compliance/index.ts';
-import { CHECK_VERIFICATION } from '../../../src/customers/index.ts';
+import { askReview, checkHandlers, closeCases, reviewed, upsertCase } from '../../../src/compliance/index.ts';
+import { CHECK_VERIFICATION, keepReadNames } from '../../../src/customers/index.ts';
 import { setRule } from '../../../src/operators/index.ts';
 import { manualVerifier } from '../../../src/verifiers/manual/index.ts';
 import { newPhone } from '../../support/client.ts';
@@ -188,6 +188,72 @@ test('two people verify a customer whose document number another gave, and a cus
   assert.equal(confirmed.status, 200, JSON.stringify(confirmed.body));
   assert.notEqual((await status(second)).status, 'IN_REVIEW');
   assert.equal((await decides(ada, first, { outcome: 'failed' })).status, 200, 'a refusal took two people');
+});
+
+/** A hit of this customer, as a comparison stores it. */
+const isFound = (customerId: string) =>
+  world.db.asSystem(async (tx) => {
+    const now = world.clock.now();
+    const version = await tx.row<{ id: bigint }>(
+      `insert into sanctions_versions (list, sha256, published, entries, added, removed, changed, loaded_at)
+       values ('uk', decode(repeat('00', 32), 'hex'), 'today', 1, 1, 0, 0, $1) returning id`,
+      [now],
+    );
+    const entry = await tx.row<{ id: bigint }>(
+      `insert into sanctions_entries (list, entry, content, digest, added_in)
+       values ('uk', $2, '{}', decode(repeat('00', 32), 'hex'), $1) returning id`,
+      [version?.id, customerId],
+    );
+    const owner = `customer:${customerId}`;
+    const screening = await tx.row<{ id: bigint }>(
+      `insert into name_screenings (subject, owner, customer_id, inputs_digest, revision, names, rules, screened_to, found, first_at, at)
+       values ($1, $1, $2, '', 1, 1, 'names 2', $3, '[]', $4, $4) returning id`,
+      [owner, customerId, version?.id, now],
+    );
+    await tx.run(
+      `insert into sanctions_hits (owner, subject, screening_id, customer_id, entry_id, inputs_digest, name_digest, score, explanation,
+         state, found_at) values ($1, $1, $2, $3, $4, '', '', 9000, '', 'open', $5)`,
+      [owner, screening?.id, customerId, entry?.id, now],
+    );
+  });
+
+test('two people verify a customer with a hit in a list, an open case of monitoring, or another name on its document', async () => {
+  const decides = (person: Person, customerId: string, over: Record<string, unknown> = {}) =>
+    person.does(`/customers/${customerId}/review/decide`, { version: 1, outcome: 'verified', level: 1, ...over });
+  const monitoring = (customerId: string) => ({ kind: 'monitoring', subject: `customer:${customerId}` }) as const;
+  const names = { firstName: 'Ophelia', lastName: 'Otherwise' };
+  const now = world.clock.now();
+  for (const [risk, arises] of [
+    ['sanctions_hit', isFound],
+    [
+      'monitoring',
+      (id: string) =>
+        world.db.asSystem((tx) =>
+          upsertCase(tx, { ...monitoring(id), reason: 'a rule found something', facts: {}, now }),
+        ),
+    ],
+    [
+      'document_name',
+      (id: string) =>
+        world.db.asSystem((tx) => keepReadNames(tx, world.vault, { customerId: id, version: 1, names }).then(() => {})),
+    ],
+  ] as const) {
+    const customerId = await submitted();
+    await arises(customerId);
+    const asked = await decides(ada, customerId);
+    assert.equal(asked.status, 202, `one person verified it despite ${risk}: ${JSON.stringify(asked.body)}`);
+    const shown = JSON.stringify((await bea.reads(`/proposals/${asked.body.proposal}`)).body);
+    assert.ok(shown.includes(risk), `the confirmer does not see ${risk}`);
+    assert.doesNotMatch(shown, /Otherwise|Ophelia/);
+    assert.equal((await confirmedBy(bea, asked)).status, 200);
+    const other = await submitted();
+    await arises(other);
+    assert.equal((await decides(ada, other, { outcome: 'failed' })).status, 200, 'a refusal took two people');
+  }
+  const watched = await submitted();
+  await world.db.asSystem((tx) => upsertCase(tx, { ...monitoring(watched), reason: 'a rule', facts: {}, now }));
+  await world.db.asSystem((tx) => closeCases(tx, { ...monitoring(watched), outcome: 'explained', now }));
+  assert.equal((await decides(ada, watched)).status, 200, 'a closed case took two people');
 });
 
 test('a business whose owners hold less than the form of its submission asks for is not verified', async () => {

@@ -7,7 +7,7 @@ import type { Tx } from '../../../base/db.ts';
 import { Refusal, Unavailable } from '../../../base/errors.ts';
 import { encryptText } from '../../../base/texts.ts';
 import { openTyped } from '../../../base/typed.ts';
-import { decideReview, openReview } from '../../../compliance/index.ts';
+import { decideReview, openReview, reviewRisks } from '../../../compliance/index.ts';
 import {
   checkUnderWay,
   detachPhone,
@@ -39,16 +39,23 @@ async function look({ vault }: OperatorDeps, tx: Tx, input: { customer: string }
   const { level, verification } = await findCustomer(tx, input.customer);
   const version = (await givenDetails(tx, input.customer))?.version ?? null;
   const same = await sameDocument(tx, vault, input.customer);
-  return { level, verification, version, sameDocument: same.map(({ customerId }) => customerId) };
+  const risks = await reviewRisks(tx, vault, input.customer);
+  return { level, verification, version, sameDocument: same.map(({ customerId }) => customerId), risks };
 }
 
-/** Verifying a high risk takes two people: another customer gave the same document, or the level is one of enhanced checks. */
+/**
+ * Verifying a high risk takes two people: the level is one of enhanced checks, another customer gave the same document, a hit in a
+ * sanctions list or a finding of transaction monitoring is open, or the document shows another name than the customer typed.
+ */
 const HIGH_LEVEL = 4;
 const isRisky = async (
   { vault }: OperatorDeps,
   tx: Tx,
   { customer, level = 0 }: { customer: string; level?: number | undefined },
-): Promise<boolean> => level >= HIGH_LEVEL || (await sameDocument(tx, vault, customer)).length > 0;
+): Promise<boolean> =>
+  level >= HIGH_LEVEL ||
+  (await sameDocument(tx, vault, customer)).length > 0 ||
+  (await reviewRisks(tx, vault, customer)).length > 0;
 
 /** The program's last submission, with its files; undefined for a customer of our own pages. */
 async function submissionOf(tx: Tx, customerId: string) {

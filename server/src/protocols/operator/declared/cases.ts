@@ -238,7 +238,7 @@ export const CASES = {
 
 const REASONS = Object.keys(FIELD_REASONS).filter((code) => code !== 'missing');
 const AGAIN = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}:(?:${REASONS.join('|')})$`);
-const REVIEW = ['level', 'verification', 'version', 'sameDocument'] as const;
+const REVIEW = ['level', 'verification', 'version', 'sameDocument', 'risks'] as const;
 const maybeTime = (description: string) => maybe(Type.String({ description: `${description}: ISO 8601 in UTC` }));
 
 const BLOCKED_AT = { blockedAt: maybeTime('When the customer was last blocked') };
@@ -321,7 +321,7 @@ export const CUSTOMERS = {
     right: 'reviews',
     people: 'ruled',
     morePeople:
-      'At least two to verify to level 4 or above, or if another customer has the same document. One for any other outcome.',
+      'At least two to verify to level 4 or above, if another customer has the same document, while a hit in a sanctions list or a finding of transaction monitoring is open, or if the document shows another name. One for any other outcome.',
     onlyNamed: true,
     fields: {
       customer: customerId,
