@@ -1,4 +1,7 @@
-/** Payers on a sanctions list whose money belongs to no order: it is found when it comes, and neither one nor two operators return it. */
+/**
+ * Payers on a sanctions list: their money is found when it comes, also without an order, and neither a policy nor a partner nor one or
+ * two operators return it.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,10 +12,12 @@ import { findCustomer, saveDetails } from '../../src/customers/index.ts';
 import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Purchase, Story, StoryCustomer } from '../support/story.ts';
+import { openV1, type V1Client } from '../support/v1.ts';
 
 let world: Story;
 let ada: Person;
 let bea: Person;
+let api: V1Client;
 let dir: string;
 
 const LISTED = 'HARUN KHAYALI';
@@ -31,6 +36,9 @@ before(async () => {
     { ada: 'admin', bea: 'admin' },
     { settings: { SANCTIONS_LISTS: `uk=${join(dir, 'uk.xml')}` } },
   ));
+  const [keys] = world.server.sandbox.partners;
+  assert(keys);
+  api = openV1(world.server.baseUrl, keys);
   await world.until('the list is read', async () => (await ada.reads('/sanctions/lists')).body.lists.length === 1);
 });
 after(async () => {
@@ -48,7 +56,17 @@ async function named(): Promise<StoryCustomer> {
   return made;
 }
 
-const ordered = async (): Promise<Purchase> => await world.buys('5000', 'usdc', { customer: await named() });
+type Ordered = Purchase & { fiatAccountId: string };
+
+/** A purchase that names where a refund goes, so that a policy can send it at once. */
+async function ordered(): Promise<Ordered> {
+  const customer = await named();
+  const order = await world.buys('5000', 'usdc', { customer });
+  await world.read((tx) =>
+    tx.run('update orders set refund_account_id = $2 where id = $1', [order.id, customer.fiatAccountId]),
+  );
+  return { ...order, fiatAccountId: customer.fiatAccountId };
+}
 
 /** A credit without a reference of ours. */
 async function unknownCredit(amount: string, payerName: string): Promise<bigint> {
@@ -97,6 +115,11 @@ async function staysFromOperators(path: string, body: Record<string, unknown>): 
   assert.equal((await ada.does(`/proposals/${alone.body.proposal}/confirm`)).body.reason, 'own_proposal');
   await bea.does(`/proposals/${alone.body.proposal}/confirm`);
 }
+const asksForRefund = (order: Ordered, body: Record<string, unknown> = {}) =>
+  api.post(`/orders/${order.id}/refund`, { destinationId: order.fiatAccountId, ...body });
+/** A refund that the policy has requested waits for people. */
+const isHeld = (deposit: bigint) =>
+  world.until('its refund is held', async () => (await refundsOf(deposit)).some(({ state }) => state === 'held'));
 
 test('a credit without an order is compared when it comes: its case is open, and no way out takes it, undecided or confirmed', async () => {
   const deposit = await unknownCredit('900', LISTED);
@@ -136,3 +159,65 @@ test('a payer who comes onto a list while the money lies here is found', async (
   assert.equal((await oneOrTwoDo(ada, bea, `/deposits/${deposit}/return`)).status, 200);
   await world.until('it went back', async () => (await refundsOf(deposit)).some(({ state }) => state === 'settled'));
 });
+
+test('an order of a listed payer is not refunded: not by the policy about names, a partner, or operators', async () => {
+  await world.goesBy('onramp', 'usdc', { payerName: { then: 'refund' } });
+  const order = await ordered();
+  await world.credits(order, '5000', { name: LISTED });
+  const deposit = await world.until('it came', async () => (await world.traceOf(order)).deposits[0]?.id);
+  const hit = await hitOf(deposit);
+  await world.goesBy('onramp', 'usdc', {});
+  for (const what of ['undecided', 'confirmed'] as const) {
+    await world.until('it is held', async () => /held|on_hold/.test(await world.stateOf(order)));
+    assert.equal((await asksForRefund(order)).body.reason, 'under_review', what);
+    const back = { failure: 'other', fiatAccountId: order.fiatAccountId, pastHits: true };
+    await staysFromOperators(`/orders/${order.id}/refund`, back);
+    await stays(deposit);
+    assert.match(await world.stateOf(order), /held|on_hold/, what);
+    if (what === 'undecided') assert.equal((await ada.does(`/sanctions/hits/${hit.id}/confirm`)).status, 200);
+  }
+});
+
+for (const kind of ['late', 'second', 'excess'] as const)
+  test(`a ${kind} credit of a listed payer is not refunded: not by the policy, a partner, or operators`, async () => {
+    await world.goesBy('onramp', 'usdc', {
+      ...{ late: { then: 'refund' }, second: { then: 'refund' } },
+      overpaid: { acceptBps: 0, beyond: 'refund_excess' },
+    });
+    const order = await ordered();
+    if (kind === 'late') {
+      await world.deadlinePasses();
+      await world.looksAtTheBank();
+      await world.becomes(order, 'expired');
+    }
+    if (kind === 'second') {
+      await world.credits(order, '5000', { name: 'Grace Okafor' });
+      await world.payoutIsSubmitted(order);
+      await world.mines(2);
+      await world.reaches(order, 4);
+    }
+    const line = await world.credits(order, kind === 'excess' ? '7000' : '1000', { name: LISTED });
+    const deposit = await world.until('it came', async () => {
+      const { deposits } = await world.traceOf(order);
+      const rows = await world.read((tx) =>
+        tx.rows<{ id: bigint }>('select id from deposits where external_id = $1', [line]),
+      );
+      return deposits.find(({ id }) => id === rows[0]?.id)?.id;
+    });
+    await isHeld(deposit);
+    await world.goesBy('onramp', 'usdc', {});
+    const hit = await hitOf(deposit);
+    for (const what of ['undecided', 'confirmed'] as const) {
+      const asked = await asksForRefund(order, { depositId: String(deposit) });
+      assert.equal(asked.body.reason, 'under_review', what);
+      const back = { fiatAccountId: order.fiatAccountId, pastHits: true };
+      // One operator may ask for it. It is screened again, and held again: the request approves no hit.
+      for (const person of [ada, bea]) {
+        const said = await person.does(`/deposits/${deposit}/refund`, back);
+        assert.ok([200, 202, 409].includes(said.status), JSON.stringify(said.body));
+        await isHeld(deposit);
+      }
+      await stays(deposit);
+      if (what === 'undecided') assert.equal((await ada.does(`/sanctions/hits/${hit.id}/confirm`)).status, 200);
+    }
+  });
