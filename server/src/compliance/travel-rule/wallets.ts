@@ -78,7 +78,7 @@ export interface NamedOwner {
   address: string;
   /** Undefined once erased, and if the wallet is the customer's own by now. */
   name: string | undefined;
-  /** Grows with each declaration (migrations/0080_wallets_of_others.sql). */
+  /** Grows with each declaration (migrations/0085_wallets_of_others.sql). */
   revision: number;
 }
 
