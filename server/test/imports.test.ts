@@ -95,7 +95,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
 const FRONTS: readonly RegExp[] = [
   /\/index\.ts$/,
   /^\.\.\/\.\.\/sdk\/src\/index\.ts$/,
-  /^rails\/(rail|payouts|chain|bank|families|signing)\.ts$/,
+  /^rails\/(rail|payouts|chain|bank|families)\.ts$/,
   /^verifiers\/verifier\.ts$/,
   /^quotes\/sources\/[a-z]+\.ts$/,
   /^alerts\/channels\/[a-z]+\.ts$/,

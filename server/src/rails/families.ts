@@ -2,6 +2,8 @@
 import { evmFamily } from './evm/index.ts';
 import { tronFamily } from './tron/index.ts';
 
+export type { ChainSigning, RawKeys, RawSigner, RawWanted } from './signing.ts';
+
 /** Families of a chain in the chains file; the first is the default. */
 export const CHAIN_FAMILIES = [
   evmFamily,

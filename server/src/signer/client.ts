@@ -11,7 +11,7 @@ import type { Duplex } from 'node:stream';
 import { keccak256 } from 'viem/utils';
 import { NotSigned } from '../rails/chain.ts';
 import type { Asked, SignedBefore, Signer, Unsigned } from '../rails/evm/index.ts';
-import type { RawKeys, RawSigner, RawWanted } from '../rails/signing.ts';
+import type { RawKeys, RawSigner, RawWanted } from '../rails/families.ts';
 import type { From } from './policy.ts';
 import {
   type Answer,

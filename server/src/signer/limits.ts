@@ -21,8 +21,7 @@ import { SettingError } from '../base/env.ts';
 import { assert } from '../base/errors.ts';
 import { oneOf, units } from '../base/fields.ts';
 import { listAt, objectAt, parseJson, readAt } from '../base/jsonfile.ts';
-import { CHAIN_FAMILIES } from '../rails/families.ts';
-import type { ChainSigning } from '../rails/signing.ts';
+import { CHAIN_FAMILIES, type ChainSigning } from '../rails/families.ts';
 import type { ChainLimits, Limit } from './policy.ts';
 
 const FAMILIES = CHAIN_FAMILIES.map(({ code }) => code);
