@@ -124,6 +124,7 @@ export const ORDERS: Readonly<Record<string, Group>> = {
       'orders/custody/correct.ts',
       'orders/custody/recall.ts',
       'orders/deposits/held.ts',
+      'orders/deposits/listed.ts',
       'orders/refunds/compensate.ts',
       'orders/refunds/to-sender.ts',
       'orders/payouts/undone.ts',

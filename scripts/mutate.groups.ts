@@ -282,7 +282,6 @@ export const GROUPS: Readonly<Record<string, Group>> = {
       'partners/colours.ts',
       'partners/key-labels.ts',
       'partners/lookups.ts',
-      'partners/requirements.ts',
     ],
     tests: [
       'partners.test.ts',
