@@ -14,7 +14,7 @@ import type { Tx } from '../base/db.ts';
 import { type ComparedKind, comparedContext, comparedIndexes } from './encryption.ts';
 import { type LockedNamesRow, sql } from './store.ts';
 
-/** Maximum number of values read of one customer, numbers first: more than anyone has documents. */
+/** Maximum number of values of one customer that are compared: more than anyone has documents. */
 const MOST_OWN = 200;
 
 /** Stores values that the customer does not have yet. A number that is too short for a document is not stored. */
@@ -46,12 +46,13 @@ export async function keepReadNumbers(
   await keepCompared(tx, vault, { ...k, kind: 'number', values: k.numbers });
 }
 
-/** The customer's values, decrypted: never for a log. */
+/** The customer's values, decrypted, numbers first: never for a log. */
 export async function openCompared(
   tx: Tx,
   vault: Vault,
   customerId: string,
+  limit = MOST_OWN,
 ): Promise<{ kind: ComparedKind; value: string }[]> {
-  const rows = await tx.rows<{ kind: ComparedKind; value: Buffer }>(sql.comparedOf, [customerId, MOST_OWN]);
+  const rows = await tx.rows<{ kind: ComparedKind; value: Buffer }>(sql.comparedOf, [customerId, limit]);
   return rows.map(({ kind, value }) => ({ kind, value: vault.decrypt(value, comparedContext(customerId)) }));
 }

@@ -26,6 +26,8 @@ import { erasureOf } from './erase.ts';
 
 /** Maximum rows of a kind: more than a person has. If there are more, `more` says so. */
 const MOST = 5_000;
+/** Each is read with its files. */
+const MOST_SUBMISSIONS = 1_000;
 
 /** Cases about the person's own money, data and answers, which the person knows of. */
 const SHOWN_CASES: readonly CaseKind[] = [
@@ -69,16 +71,22 @@ export async function exportCustomer(tx: Tx, vault: Vault, customerId: string): 
   for (const { id } of await fiatAccounts(tx, customerId)) accounts.push(await openFiatAccount(tx, vault, id));
   const tables: Record<string, unknown> = {};
   const more: string[] = [];
-  for (const [name, text] of Object.entries(ROWS)) {
-    const rows = await tx.rows<object>(`${text} limit ${MOST + 1}`, [customerId]);
-    if (rows.length > MOST) more.push(name);
-    tables[name] = rows.slice(0, MOST).map(open);
-  }
-  const information = await informationOf(tx, vault, { customerId, limit: MOST + 1 });
-  if (information.length > MOST) more.push('information');
+  /** Of rows, of which one more was asked for. */
+  const upTo = <R>(name: string, most: number, rows: readonly R[]): readonly R[] => {
+    if (rows.length > most) more.push(name);
+    return rows.slice(0, most);
+  };
+  for (const [name, text] of Object.entries(ROWS))
+    tables[name] = upTo(name, MOST, await tx.rows<object>(`${text} limit ${MOST + 1}`, [customerId])).map(open);
+  const information = upTo('information', MOST, await informationOf(tx, vault, { customerId, limit: MOST + 1 }));
+  const limit = MOST_SUBMISSIONS + 1;
+  const submissions = upTo('submissions', MOST_SUBMISSIONS, await openSubmissions(tx, vault, { customerId, limit }));
   const { typed, read = null, verified = null } = await knownNames(tx, vault, customerId);
-  const documents = await openCompared(tx, vault, customerId);
-  const compared = await comparedOf(tx, vault, { customerId, limit: MOST });
+  const documents = upTo('documentNumbers', MOST, await openCompared(tx, vault, customerId, MOST + 1));
+  const { compared, isCut } = await comparedOf(tx, vault, { customerId, limit: MOST });
+  if (isCut) more.push('compared');
+  const { isCut: isTravelCut, ...travelRule } = await travelDataOf(tx, vault, { customerId, limit: MOST });
+  if (isTravelCut) more.push('travelRule');
   return {
     customer: {
       ...shown,
@@ -90,13 +98,13 @@ export async function exportCustomer(tx: Tx, vault: Vault, customerId: string): 
     // As a verifier read them from the document.
     names: { read, verified },
     documentNumbers: documents.flatMap(({ kind, value }) => (kind === 'number' ? [value] : [])),
-    submissions: await openSubmissions(tx, vault, customerId),
+    submissions,
     draft: await openDraft(tx, vault, customerId),
     accounts,
-    information: information.slice(0, MOST),
+    information,
     // Without findings: a hit is never disclosed (decision 73).
     compared,
-    travelRule: await travelDataOf(tx, vault, { customerId, limit: MOST }),
+    travelRule,
     ...tables,
     erasure: (await erasureOf(tx, customerId)) ?? null,
     more,

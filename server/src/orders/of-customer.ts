@@ -112,5 +112,8 @@ const ERASED_OF_DEPOSITS: readonly string[] = [
   `update refunds set why = without_typed(why) where why like '%enc:op1:%' and deposit_id = any($1::bigint[])`,
   `update dormancies set ended_why = without_typed(ended_why)
     where ended_why like '%enc:op1:%' and deposit_id = any($1::bigint[])`,
+  // Such a row is never updated. It stays: an erasure after a restore may find the deposit in suspense again.
+  `with was as (delete from held_deposits where why like '%enc:op1:%' and deposit_id = any($1::bigint[]) returning *)
+    insert into held_deposits (deposit_id, by, why, at) select deposit_id, by, without_typed(why), at from was`,
 ];
 const ERASED_OF_REFUNDS = `update refunds set why = without_typed(why) where why like '%enc:op1:%' and id = any($1::bigint[])`;

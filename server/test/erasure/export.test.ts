@@ -16,6 +16,10 @@ const SHOWN = [
   ...['refund_destination', 'refund_short', 'refund_rejected', 'refund_returned'],
 ];
 
+/** Rows of a kind in one export. */
+const MOST = 5_000;
+const MOST_SUBMISSIONS = 1_000;
+
 let world: Environment;
 let ada: Person;
 let bea: Person;
@@ -110,4 +114,36 @@ test('the days on which documents expire are in it', async () => {
   );
   const [{ expiresOn, items }] = (await exported()).expiries;
   assert.deepEqual([expiresOn, items], ['2031-05-06', ['passport']]);
+});
+
+test('what is cut is named, also of what is read by other ways than the tables', async () => {
+  const { vault, clock } = world;
+  const { customerId, partner } = shop;
+  const of = [customerId, partner.id, clock.now()];
+  assert.deepEqual((await exported()).more, []);
+  const subject = `customer:${customerId}`;
+  const inputs = vault.encrypt('[]', `name_screenings.inputs:${subject}`);
+  // The version of a list that such a row refers to is not there.
+  await world.query('set session_replication_role = replica');
+  await world.query(
+    `insert into name_screenings (subject, owner, partner_id, customer_id, inputs, inputs_digest, revision, names, rules,
+       screened_to, found, first_at, at, ended_at)
+     select $4, $4, $2, $1, $5, '', 1, 0, 'a test', 1, '[]', $3, $3, $3 from generate_series(1, $6)`,
+    [...of, subject, inputs, MOST + 1],
+  );
+  await world.query(
+    `insert into travel_wallets (customer_id, partner_id, rail, address, kind, owner, details, declared_at)
+     select $1, $2, 'evm.matic20', n::text, 'hosted', 'customer', '', $3 from generate_series(1, $4) as n`,
+    [...of, MOST + 1],
+  );
+  await world.query(
+    `insert into submissions (id, customer_id, partner_id, kind, state, answers, created_at, updated_at)
+     select n, $1, $2, 'INDIVIDUAL', 'failed', '', $3, $3 from generate_series(1, $4) as n`,
+    [...of, MOST_SUBMISSIONS + 1],
+  );
+  await world.query('reset session_replication_role');
+  const shown = await exported();
+  assert.deepEqual(shown.more.toSorted(), ['compared', 'submissions', 'travelRule']);
+  assert.deepEqual([shown.travelRule.wallets.length, shown.submissions.length], [MOST, MOST_SUBMISSIONS]);
+  assert.deepEqual(Object.keys(shown.travelRule).toSorted(), ['exchanges', 'records', 'wallets']);
 });

@@ -32,19 +32,21 @@ export async function eraseScreenings(
 /**
  * The compared data of a customer and its accounts, each once, with the time of the first comparison; oldest first. Hits are
  * excluded: a person who learns of a hit may move the money.
+ *
+ * @returns `isCut` when there are more than `limit` comparisons, also of the same data
  */
 export async function comparedOf(
   tx: Tx,
   vault: Vault,
   of: { customerId: string; limit: number },
-): Promise<{ subject: string; compared: Subject[]; firstAt: Date }[]> {
-  const rows = await tx.rows<ResultRow & { firstAt: Date }>(sql.comparedOf, [of.customerId, of.limit]);
+): Promise<{ compared: { subject: string; compared: Subject[]; firstAt: Date }[]; isCut: boolean }> {
+  const rows = await tx.rows<ResultRow & { firstAt: Date }>(sql.comparedOf, [of.customerId, of.limit + 1]);
   const once = new Map<string, { subject: string; compared: Subject[]; firstAt: Date }>();
-  for (const row of rows) {
+  for (const row of rows.slice(0, of.limit)) {
     const compared = openInputs(vault, row) ?? [];
     const text = JSON.stringify([row.subject, compared]);
     // A second row for the same names would reveal that something else was found.
     if (!once.has(text)) once.set(text, { subject: row.subject, compared, firstAt: row.firstAt });
   }
-  return [...once.values()];
+  return { compared: [...once.values()], isCut: rows.length > of.limit };
 }

@@ -142,18 +142,20 @@ function openedExchange(vault: Vault, row: ExchangeRow) {
 export const exchangesOfOrder = async (tx: Tx, vault: Vault, orderId: bigint) =>
   (await tx.rows<ExchangeRow>(exchangeSql.ofOrder, [orderId])).map((row) => openedExchange(vault, row));
 
-/** All travel rule data of a customer, decrypted, for the customer's export. */
+/** All travel rule data of a customer, decrypted, for the customer's export. @returns `isCut` when a list has more than `limit` */
 export async function travelDataOf(tx: Tx, vault: Vault, of: { customerId: string; limit: number }) {
-  const wallets = await tx.rows<WalletRow>(sql.allWallets, [of.customerId, of.limit]);
-  const records = await tx.rows<RecordRow>(sql.allRecords, [of.customerId, of.limit]);
-  const exchanges = await tx.rows<ExchangeRow>(exchangeSql.ofCustomer, [of.customerId, of.limit]);
+  const values = [of.customerId, of.limit + 1];
+  const wallets = await tx.rows<WalletRow>(sql.allWallets, values);
+  const records = await tx.rows<RecordRow>(sql.allRecords, values);
+  const exchanges = await tx.rows<ExchangeRow>(exchangeSql.ofCustomer, values);
   return {
-    exchanges: exchanges.map((row) => openedExchange(vault, row)),
-    wallets: wallets.map((row) => {
+    isCut: [wallets, records, exchanges].some(({ length }) => length > of.limit),
+    exchanges: exchanges.slice(0, of.limit).map((row) => openedExchange(vault, row)),
+    wallets: wallets.slice(0, of.limit).map((row) => {
       const { rail, address, kind, owner, provenAt, declaredAt } = row;
       return { rail, address, kind, owner, provenAt, declaredAt, ...openWallet(vault, row) };
     }),
-    records: records.map((row) => openedRecord(vault, row)),
+    records: records.slice(0, of.limit).map((row) => openedRecord(vault, row)),
   };
 }
 

@@ -50,7 +50,7 @@ export const sql = {
     returning id, version`,
   submissionById: `select ${SUBMISSION} from submissions where id = $1 and customer_id = $2`,
   newest: `select ${SUBMISSION} from submissions where customer_id = $1 order by id desc limit 1`,
-  ofCustomer: `select ${SUBMISSION} from submissions where customer_id = $1 order by id limit 1000`,
+  ofCustomer: `select ${SUBMISSION} from submissions where customer_id = $1 order by id limit $2`,
   page: `select ${SUBMISSION} from submissions where customer_id = $1 and ($2::bigint is null or id < $2)
     order by id desc limit $3`,
   underWay: `select ${SUBMISSION} from submissions where customer_id = $1 and state in ('open', 'in_review')`,

@@ -305,13 +305,13 @@ export async function openUnderWay(
   return { form, answers: openAnswers(vault, row), reasons: row.reasons as FieldReasons };
 }
 
-/** All answers from the customer's programs and people, decrypted. */
+/** All answers from the customer's programs and people, decrypted, oldest first. */
 export async function openSubmissions(
   tx: Tx,
   vault: Vault,
-  customerId: string,
+  of: { customerId: string; limit: number },
 ): Promise<{ id: bigint; state: string; answers: Record<string, string>; files: DocumentRow[]; createdAt: Date }[]> {
-  const rows = await tx.rows<SubmissionRow>(sql.ofCustomer, [customerId]);
+  const rows = await tx.rows<SubmissionRow>(sql.ofCustomer, [of.customerId, of.limit]);
   const opened = [];
   for (const row of rows)
     opened.push({
