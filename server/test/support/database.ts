@@ -3,16 +3,21 @@
  *
  * Under `npm test` it is created in the run's shared PostgreSQL; a file that runs alone starts one and stops it at the end.
  */
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../../src/base/migrate.ts';
 import { startPostgres } from '../../src/base/postgres.ts';
+import { openPersonal, type Personal } from './personal.ts';
 
 export interface FreshDatabase {
   /** Connection string of the superuser for this database. */
   adminUrl: string;
+  /** What is looked for when it is dropped. */
+  personal: Personal;
+  /** @throws AssertionError when it, or what was named beside it, has a person's value in clear */
   drop(): Promise<void>;
 }
 
@@ -32,9 +37,19 @@ export async function freshDatabase({ isEmpty = false }: { isEmpty?: boolean } =
   );
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
+  const personal = openPersonal();
   return {
     adminUrl: url.href,
-    drop: () => onServer(serverUrl, `drop database if exists ${name} with (force)`),
+    personal,
+    async drop() {
+      let found: string[] = [];
+      try {
+        found = await personal.found(url.href);
+      } finally {
+        await onServer(serverUrl, `drop database if exists ${name} with (force)`);
+      }
+      assert.deepEqual(found, [], 'a value of a person is in clear');
+    },
   };
 }
 

@@ -98,6 +98,7 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
   const { env } = installation(around);
   const operatorToken = String(env.OPERATOR_TOKEN);
   let databaseUrl = database.adminUrl;
+  database.personal.says('the log', () => complaints.join(''));
   let server: Running;
   let secondToken = '';
   let partnerKeys: { apiKey: string; apiSecret: string };
@@ -110,6 +111,7 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
 
   const starts = async () => {
     server = await start(readConfig({ ...env, DATABASE_URL: databaseUrl }), { log });
+    database.personal.of(server.vault);
   };
   closing.push(async () => await server?.stop());
   const read = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => server.db.asSystem(work);

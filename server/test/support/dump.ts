@@ -21,6 +21,7 @@ export interface Found {
 export async function findInDump(adminUrl: string, words: readonly string[]): Promise<Found[]> {
   const client = new Client({ connectionString: adminUrl });
   await client.connect();
+  const search = searcher(words);
   try {
     const { rows: tables } = await client.query<{ name: string }>(
       `select format('%I.%I', nspname, relname) as name from pg_class c join pg_namespace n on n.oid = relnamespace
@@ -29,7 +30,7 @@ export async function findInDump(adminUrl: string, words: readonly string[]): Pr
     const found: Found[] = [];
     for (const { name } of tables) {
       const { rows } = await client.query<{ row: string }>(`select t::text as row from ${name} t`);
-      for (const { row } of rows) for (const one of findInText(row, words)) found.push({ table: name, ...one });
+      for (const { row } of rows) for (const one of search(row)) found.push({ table: name, ...one });
     }
     return found;
   } finally {
@@ -38,25 +39,79 @@ export async function findInDump(adminUrl: string, words: readonly string[]): Pr
 }
 
 /** The words that a text contains, in any of their spellings. */
-export function findInText(text: string, words: readonly string[]): { word: string; how: string }[] {
-  const lower = text.toLowerCase();
-  return words.flatMap((word) =>
-    Object.entries(spellings(word)).flatMap(([how, spelt]) => (lower.includes(spelt) ? [{ word, how }] : [])),
-  );
+export const findInText = (text: string, words: readonly string[]): Hit[] => searcher(words)(text);
+
+interface Hit {
+  word: string;
+  how: string;
+}
+export type Search = (text: string) => Hit[];
+
+/** Spellings are found by their first characters. */
+const PREFIX = 4;
+const HASHES = 1 << 16;
+const hashed = (hash: number, code: number): number => ((hash << 4) ^ code) & (HASHES - 1);
+
+/** Looks for any number of words in any of their spellings: a text is read once, however many they are. */
+export function searcher(words: readonly string[]): Search {
+  const meanings = new Map<string, (Hit & { at: number })[]>();
+  let count = 0;
+  for (const word of words)
+    for (const [how, spelt] of Object.entries(spellings(word))) {
+      const meaning = meanings.get(spelt);
+      const hit = { word, how, at: count++ };
+      if (meaning === undefined) meanings.set(spelt, [hit]);
+      else meaning.push(hit);
+    }
+  const short: string[] = [];
+  const starts = new Map<string, string[]>();
+  const hashes = new Uint8Array(HASHES);
+  for (const spelt of meanings.keys()) {
+    const prefix = spelt.slice(0, PREFIX);
+    if (prefix.length < PREFIX) short.push(spelt);
+    else starts.set(prefix, [...(starts.get(prefix) ?? []), spelt]);
+  }
+  for (const prefix of starts.keys()) {
+    let hash = 0;
+    for (let at = 0; at < PREFIX; at += 1) hash = hashed(hash, prefix.charCodeAt(at));
+    hashes[hash] = 1;
+  }
+
+  return (text) => {
+    const lower = text.toLowerCase();
+    const found = new Set(short.filter((spelt) => lower.includes(spelt)));
+    // Of the last four characters: those before them are shifted out of its sixteen bits.
+    let hash = 0;
+    for (let at = 0; at < lower.length; at += 1) {
+      hash = hashed(hash, lower.charCodeAt(at));
+      if (hashes[hash] !== 1) continue;
+      const from = at - PREFIX + 1;
+      for (const spelt of starts.get(lower.slice(from, at + 1)) ?? [])
+        if (lower.startsWith(spelt, from)) found.add(spelt);
+    }
+    return [...found]
+      .flatMap((spelt) => meanings.get(spelt) ?? [])
+      .toSorted((one, other) => one.at - other.at)
+      .map(({ word, how }) => ({ word, how }));
+  };
 }
 
 /**
  * Searches the bytes of every file below a folder, and the names of the files. A file that ends with ".gz" is unpacked first.
  *
- * @param words ASCII, looked for as in `findInDump`
+ * @param words looked for as in `findInDump`; of other letters than ASCII only as hex, as base64 and in a URL
  */
-export function findInFiles(folder: string, words: readonly string[]): { file: string; word: string; how: string }[] {
+export function findInFiles(
+  folder: string,
+  words: readonly string[] | Search,
+): { file: string; word: string; how: string }[] {
+  const search = typeof words === 'function' ? words : searcher(words);
   return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
     const file = join(entry.parentPath, entry.name);
     const bytes = !entry.isFile() ? '' : readFileSync(file);
     const unpacked = typeof bytes !== 'string' && file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
     const text = typeof unpacked === 'string' ? unpacked : unpacked.toString('latin1');
-    return findInText(`${entry.name}\n${text}`, words).map((one) => ({ file, ...one }));
+    return search(`${entry.name}\n${text}`).map((one) => ({ file, ...one }));
   });
 }
 

@@ -6,7 +6,7 @@
  * have; the books are read directly. Nothing sleeps: a story waits for conditions, with a deadline.
  *
  * `close` checks the same after every story: the books balance and agree with chain and bank, every order holds the amount that its
- * state requires, its history is complete, its events match, and no background job met a bug of ours.
+ * state requires, its history is complete, its events match, no background job met a bug of ours, and nothing of a person is in clear.
  *
  * Long because `openStory` is one closure: all functions of a story share its server, clock and partner.
  */
@@ -195,6 +195,12 @@ export async function openStory(options: StoryOptions = {}) {
     throw error;
   }
   const { db, vault, rails, orders, sandbox } = server;
+  let metrics = '';
+  const { personal } = database;
+  personal.of(vault);
+  personal.keeps(join(dataDir, 'documents'));
+  personal.says('the log', () => complaints.join(''));
+  personal.says('the metrics', () => metrics);
   // A second instance of the same bank on the same books: orders given here take effect there.
   const settleMs = options.bankSettleMs ?? SETTLE_MS;
   const bank = await startSimulatedBank({ adminUrl: database.adminUrl, clock, log, deduplicatesForMs, settleMs });
@@ -832,6 +838,7 @@ export async function openStory(options: StoryOptions = {}) {
     async close(): Promise<void> {
       try {
         await inOrder();
+        metrics = await (await fetch(server.metricsUrl)).text();
       } finally {
         await hurry.stop();
         await bank.stop();

@@ -186,6 +186,7 @@ export async function wireEnvironment(
   const partners = openPartners({ db, vault, clock });
 
   const blobFolder = freshFolder('documents');
+  fixture.personal.keeps(blobFolder);
   const app = createServer({ log, nearest: options.production ? undefined : nearestEndpoint });
   let baseUrl = '';
   await app.register(
