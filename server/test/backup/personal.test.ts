@@ -15,8 +15,9 @@ import { type Person, withToken } from '../protocols/operator/people.ts';
 import { type Came, openClient } from '../support/client.ts';
 import { findInDump, findInFiles, findInText } from '../support/dump.ts';
 import { freshFolder } from '../support/folder.ts';
-import { JPEG_MARK, jpeg, pdf } from '../support/pictures.ts';
-import { collect, freePort, run, type ServerProcess, startProcess } from '../support/process.ts';
+import { type Given, WORDS, XANTHIPPE, ZEBULONA } from '../support/persons.ts';
+import { jpeg, pdf } from '../support/pictures.ts';
+import { backedUp, completed, freePort, type ServerProcess, startProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { openV1, type V1Client } from '../support/v1.ts';
 
@@ -24,33 +25,7 @@ const dataDir = freshFolder('personal');
 const archive = join(freshFolder('personal-archive'), 'wal');
 const backups = freshFolder('personal-backups');
 
-const GONE = {
-  reference: 'zebulona-of-the-shop',
-  phone: '+91-9876504711',
-  email: 'zebulona.quagmire@fjordmail.example',
-  firstName: 'Zebulona',
-  lastName: 'Quagmireson',
-  dob: '1931-03-29',
-  identityNumber: 'QZXWV7719K',
-  addressLine: 'Narrowgauge Lane',
-  accountNumber: '501002837465',
-  inDocument: 'Passport of the Zebulona who is erased',
-};
-const STAYS = {
-  reference: 'xanthippe-of-the-shop',
-  phone: '+91-9876508822',
-  email: 'xanthippe.vrblova@fjordmail.example',
-  firstName: 'Xanthippe',
-  lastName: 'Vrblova',
-  dob: '1947-11-23',
-  identityNumber: 'QZXWV8820L',
-  addressLine: 'Broadgauge Lane',
-  accountNumber: '902001746538',
-  inDocument: 'Passport of the Xanthippe who stays',
-};
-const bare = (phone: string) => phone.replaceAll(/[^0-9]/g, '').slice(2);
-const wordsOf = (given: typeof GONE): string[] => [...Object.values(given), bare(given.phone)];
-const WORDS = [...wordsOf(GONE), ...wordsOf(STAYS), JPEG_MARK];
+const [GONE, STAYS] = [ZEBULONA, XANTHIPPE];
 
 let server: ServerProcess;
 let metricsPort: number;
@@ -90,7 +65,7 @@ const seen = <T>(what: string, look: () => Promise<T | undefined | false>): Prom
   until(what, look, { withinMs: 30_000, everyMs: 100, more: () => server.output().slice(-2_000) });
 
 /** A customer who has given everything, with a picture of a document. */
-async function verifiedWith(given: typeof GONE): Promise<string> {
+async function verifiedWith(given: Given): Promise<string> {
   const { reference, phone, email, firstName, lastName, dob, identityNumber, addressLine, inDocument } = given;
   const { id } = await api.does('POST', '/customers', { reference, kind: 'individual', phone, email });
   const address = { addressLine1: `1 ${addressLine}`, city: 'Pune', postalCode: '411001' };
@@ -116,7 +91,7 @@ async function verifiedWith(given: typeof GONE): Promise<string> {
   return id;
 }
 /** The customer sells at once, and is paid at the bank account. */
-async function sells(customerId: string, { accountNumber }: typeof GONE): Promise<void> {
+async function sells(customerId: string, { accountNumber }: Given): Promise<void> {
   const destination = await accountOf(customerId, accountNumber);
   const quote = await api.does('POST', '/quotes', {
     ...{ payAsset: 'usdc.matic20', receiveAsset: 'inr', payAmount: '50' },
@@ -130,20 +105,7 @@ const accountOf = (id: string, accountNumber: string): Promise<Came> =>
     ...{ kind: 'account', asset: 'inr', accountNumber, ifsc: 'HDFC0000001' },
   });
 
-/** Runs a command beside the server. @returns its output */
-async function commands(...args: string[]): Promise<string> {
-  const child = run(args, { DATA_DIR: dataDir, LOG_LEVEL: 'debug' });
-  const said = collect(child);
-  const code = await new Promise<number | null>((ended) => child.once('close', ended));
-  assert.equal(code, 0, said());
-  return said();
-}
-
-/** Runs `npm run backup`. @returns the backup's folder */
-async function backup(): Promise<string> {
-  await commands('server/src/apps/backup.ts', 'backup', '--to', backups);
-  return join(backups, readdirSync(backups).toSorted().at(-1) ?? '');
-}
+const backup = (): Promise<string> => backedUp(dataDir, backups);
 
 /** Restores a backup beside the running server, and runs `body` on its database. */
 async function restored<T>(from: string, body: (adminUrl: string) => Promise<T>): Promise<T> {
@@ -235,7 +197,7 @@ test('after an erasure no backup restores the customer’s data, and after npm r
   // PostgreSQL leaves the bytes of deleted rows in its files until it needs the place.
   assert.notDeepEqual(bytesAmong(taken, gone), [], 'nothing was left to remove');
   assert.match(
-    await commands('server/src/apps/compact.ts'),
+    await completed(['server/src/apps/compact.ts'], { DATA_DIR: dataDir, LOG_LEVEL: 'debug' }),
     /  customers: locked for at most \d+\.\d s, .* tables are rewritten/s,
   );
   const clean = await backup();

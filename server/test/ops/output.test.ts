@@ -1,6 +1,7 @@
 /**
  * The output of a server that logs as much as it can has no personal data: a person and a business from their enrolment to their
- * export, with every kind of money that carries a name, and requests that have personal data where it does not belong.
+ * export, with every kind of money that carries a name, and requests that have personal data where it does not belong. Nor have its
+ * database, files, metrics, backup and archived log.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -12,54 +13,20 @@ import { randomText } from '../../src/base/ids.ts';
 import { runningPostgres } from '../../src/base/postgres.ts';
 import { oneOrTwoDo, type Person, withToken } from '../protocols/operator/people.ts';
 import { type Came, type Client, openClient } from '../support/client.ts';
-import { findInDump, findInText } from '../support/dump.ts';
+import { findInDump, findInFiles, findInText } from '../support/dump.ts';
 import { freshFolder } from '../support/folder.ts';
-import { JPEG_MARK, jpeg } from '../support/pictures.ts';
-import { freePort, type ServerProcess, startProcess } from '../support/process.ts';
+import { FIRM, LISTED, TYPED, WORDS, ZEBULONA } from '../support/persons.ts';
+import { jpeg } from '../support/pictures.ts';
+import { backedUp, freePort, type ServerProcess, startProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { openV1, type V1Client } from '../support/v1.ts';
 
-const PERSON = {
-  reference: 'zebulona-of-the-shop',
-  phone: '+91-9876504711',
-  email: 'zebulona.quagmire@fjordmail.example',
-  firstName: 'Zebulona',
-  lastName: 'Quagmireson',
-  dob: '1931-03-29',
-  identityNumber: 'QZXWV7719K',
-  address: 'Narrowgauge Lane',
-  accountNumber: '501002837465',
-  inDocument: 'Passport of the Zebulona',
-};
-const FIRM = {
-  entityName: 'Xylophone Quarries',
-  phone: '+91-9876508822',
-  owner: 'Wilhelmstrasser',
-  ownerDob: '1947-11-23',
-  director: 'Ōtakivrbl',
-  identityNumber: 'QZXWV8820L',
-};
-/** On the list that customers are compared with. */
-const LISTED = { first: 'Tarasovich', last: 'Orlenkovsky' };
-const TYPED = {
-  note: 'called Zwiebelknecht about the flat',
-  question: 'Who is Yngwiefeld?',
-  answer: 'A cousin, Umbertovic',
-  walletOwner: 'Vexilloyd Praxis',
-  misplaced: 'Thaddeusbrook Ironmonger',
-  misplacedIban: 'DE89370400440532013000',
-};
-const WORDS = [
-  ...Object.values(PERSON),
-  ...Object.values(FIRM),
-  ...Object.values(LISTED),
-  ...Object.values(TYPED),
-  ...['9876504711', '9876508822', 'Zwiebelknecht', 'Yngwiefeld', 'Umbertovic', 'Vexilloyd', 'Thaddeusbrook', JPEG_MARK],
-];
+const PERSON = ZEBULONA;
 const LIST = `<Designations><Designation><UniqueID>XXX0001</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
   <Names><Name><Name1>${LISTED.first}</Name1><Name6>${LISTED.last}</Name6><NameType>Primary Name</NameType></Name></Names></Designation></Designations>`;
 
 const dataDir = freshFolder('output');
+const archive = join(freshFolder('output-archive'), 'wal');
 let server: ServerProcess;
 let metricsPort: number;
 let api: V1Client;
@@ -74,7 +41,7 @@ before(async () => {
   metricsPort = await freePort();
   const env = {
     ...{ LOG_LEVEL: 'debug', LOG_REQUESTS: '1', METRICS_PORT: String(metricsPort) },
-    ...{ OPERATORS: 'two', SANCTIONS_LISTS: `uk=${list}` },
+    ...{ OPERATORS: 'two', SANCTIONS_LISTS: `uk=${list}`, WAL_ARCHIVE_DIR: archive },
   };
   server = await startProcess({ dataDir, port: 0, env });
   await seen('the sandbox is ready', async () => existsSync(join(dataDir, 'sandbox.json')));
@@ -110,7 +77,7 @@ function assertSilent(about: RegExp): void {
 test('of a person: enrolment, answers, files, an account, a sale, a refund to that account', async () => {
   const { reference, phone, email, firstName, lastName, dob, identityNumber, accountNumber } = PERSON;
   customerId = (await api.does('POST', '/customers', { reference, kind: 'individual', phone, email })).id;
-  const answers = { firstName, lastName, dob, identityNumber, addressLine1: PERSON.address, ...ADDRESS };
+  const answers = { firstName, lastName, dob, identityNumber, addressLine1: PERSON.addressLine, ...ADDRESS };
   const begun = await api.does('POST', `/customers/${customerId}/submissions`, { asset: 'inr', answers });
   const picture = jpeg({ more: [[0xfe, Buffer.from(PERSON.inDocument)]] });
   const files = { 'passportFront.jpg': picture, 'passportBack.jpg': picture, 'selfie.jpg': picture };
@@ -158,7 +125,7 @@ test('of a business with its people, and of a customer whose name is on a sancti
   const { entityName, phone, owner, ownerDob, director, identityNumber } = FIRM;
   const firm = await api.does('POST', '/customers', { reference: 'firm-1', kind: 'business', phone });
   const answers = { firstName: owner, secondSurname: director, dob: ownerDob, sourceOfFunds: 'salary', sex: 'female' };
-  const asked = { answers: { identityNumber, ...answers, addressLine1: PERSON.address, ...ADDRESS }, entityName };
+  const asked = { answers: { identityNumber, ...answers, addressLine1: PERSON.addressLine, ...ADDRESS }, entityName };
   const owners = [{ firstName: owner, lastName: director, share: '60', dob: ownerDob }];
   const directors = [{ firstName: LISTED.first, lastName: LISTED.last }];
   await api.does('POST', `/customers/${firm.id}/submissions`, { ...asked, owners, directors });
@@ -265,8 +232,31 @@ test('of requests that have personal data where it does not belong', async () =>
   assert.deepEqual(findInText(metrics, WORDS), []);
   const found = await findInDump(runningPostgres(dataDir) ?? '', WORDS);
   // The bank that the sandbox plays knows its own customers, and a list of sanctions is public.
-  const own = found.filter(({ table }) => !/^simulated_bank\.|\.sanctions_entries$/.test(table));
-  assert.deepEqual([...new Set(own.map(({ table, word }) => `${table}: ${word}`))], []);
+  const isOwn = ({ table }: { table: string }) => !/^simulated_bank\.|\.sanctions_entries$/.test(table);
+  assert.deepEqual([...new Set(found.filter(isOwn).map(({ table, word }) => `${table}: ${word}`))], []);
+  others = new Set(found.map(({ word }) => word));
+});
+
+/** What the bank and the list of sanctions have in clear, and so the files of the database that they are in. */
+let others: ReadonlySet<string>;
+
+test('of the files: those of customers, a backup and the archived log, as stored', async () => {
+  const { accountNumber, firstName, lastName } = PERSON;
+  const { first, last } = LISTED;
+  assert.deepEqual([...others].toSorted(), [accountNumber, firstName, lastName, first, last].toSorted());
+  const taken = await backedUp(dataDir, freshFolder('output-backups'));
+  const words = WORDS.filter((word) => !others.has(word));
+  for (const folder of [taken, archive]) {
+    assert.notDeepEqual(
+      findInFiles(folder, [customerId]),
+      [],
+      `the search does not find what is in clear in ${folder}`,
+    );
+    assert.deepEqual(findInFiles(folder, words), []);
+  }
+  // Without the database: the bank's and the list's words are not in these.
+  assert.deepEqual(findInFiles(join(taken, 'documents'), WORDS), []);
+  assert.deepEqual(findInFiles(join(dataDir, 'documents'), WORDS), []);
 });
 
 /** Sends bytes and ends the connection in the middle of the request. */

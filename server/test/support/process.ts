@@ -2,7 +2,7 @@
  * The server as a separate process, started as a user starts it, with its own data folder and port.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -91,6 +91,24 @@ export function run(args: string[], env: NodeJS.ProcessEnv, stdin?: string, root
   });
   child.stdin?.end(stdin);
   return child;
+}
+
+/**
+ * Runs a command of ours to its end, beside a server on the same folder. @returns its output. @throws when it ends with another code
+ * than 0
+ */
+export async function completed(args: string[], env: NodeJS.ProcessEnv): Promise<string> {
+  const child = run(args, env);
+  const said = collect(child);
+  const code = await new Promise<number | null>((ended) => child.once('close', ended));
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${said()}`);
+  return said();
+}
+
+/** Takes a backup of the embedded database of a folder, beside its running server. @returns the backup's folder */
+export async function backedUp(dataDir: string, into: string): Promise<string> {
+  await completed(['server/src/apps/backup.ts', 'backup', '--to', into], { DATA_DIR: dataDir, LOG_LEVEL: 'debug' });
+  return join(into, readdirSync(into).toSorted().at(-1) ?? '');
 }
 
 export function collect(child: ChildProcess): () => string {
