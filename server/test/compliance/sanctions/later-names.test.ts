@@ -248,7 +248,7 @@ test('an export has the compared owner of a wallet, and an erasure leaves neithe
   const { id, declares } = await customer('Emma', 'Erasable');
   const wallet = await declares('Harun Khayali');
   await screens(sanctions);
-  const compared = await inTx((tx) => comparedOf(tx, fixture.vault, { customerId: id, limit: 100 }));
+  const { compared } = await inTx((tx) => comparedOf(tx, fixture.vault, { customerId: id, limit: 100 }));
   assert.deepEqual(
     compared.filter(({ subject }) => subject === wallet).map((one) => one.compared),
     [[{ names: ['Harun Khayali'], address: ADDRESS }]],
