@@ -161,7 +161,7 @@ const PEOPLE = {
   ),
   phoneIdleDays: integer(
     'PHONE_IDLE_DAYS',
-    'days without a login after which a login code alone no longer signs in a customer who is identified only by the phone number; 0 disables the check',
+    'days without a login after which a login code alone no longer signs in a customer who is identified by the phone number, also one whose id its partner was told because of it; 0 disables the check',
     180,
     { min: 0, max: 36_500 },
   ),

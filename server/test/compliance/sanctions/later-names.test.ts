@@ -102,7 +102,11 @@ async function paid() {
 /** A provider has named an originator, and confirmed it. */
 const comes = (orderId: bigint, partnerId: bigint, ...name: [string, string]) =>
   inTx(async (tx) => {
-    const key = { orderId, direction: 'in', requestId: `${orderId} ${name.join(' ')}` } as const;
+    const key = {
+      orderId,
+      direction: 'in',
+      requestId: `${orderId} ${digestOf(name.join(' ')).toString('hex').slice(0, 8)}`,
+    } as const;
     const ivms = { originator: { originatorPersons: [person(...name)] } };
     const message = fixture.vault.encrypt(JSON.stringify({ url: '', body: '', ivms }), messageContext(key));
     await tx.run(exchangeSql.insert, [
