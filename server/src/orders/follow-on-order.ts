@@ -20,6 +20,7 @@ import { create } from './create.ts';
 import { applyDeposits, wholly } from './deposits/apply.ts';
 import { wakeDeposit } from './deposits/dormant.ts';
 import { areHeld } from './deposits/held.store.ts';
+import { whyListed } from './deposits/listed.ts';
 import type { DepositRow } from './deposits/store.ts';
 import * as depositStore from './deposits/store.ts';
 import { isBlockedByLaw } from './payouts/blocked-by-law.ts';
@@ -28,7 +29,7 @@ import { requestRefund } from './refunds/request.ts';
 import type { Order } from './store.ts';
 import * as store from './store.ts';
 
-/** How often to check again a deposit that an operator holds, or whose order is blocked by law. */
+/** How often to check again a deposit that an operator holds, whose payer may be listed, or whose order is blocked by law. */
 const HELD_AGAIN_MS = 30_000;
 
 /**
@@ -43,6 +44,7 @@ export async function createFollowOnOrder(context: OrdersContext, depositId: big
       const now = context.clock.now();
       if ((await areHeld(tx, [found.row])) || (await isBlockedByLaw(tx, found.first)))
         return { againInMs: HELD_AGAIN_MS };
+      if ((await whyListed(tx, depositId)) !== undefined) return { againInMs: HELD_AGAIN_MS };
       const early = await notReady(context, tx, [found.row], now);
       if (early !== undefined) return lookAgain(early, now);
       await makeOrder(context, tx, found);
