@@ -377,11 +377,14 @@ describe('problems', () => {
     assert.deepEqual(lacking.fields, { quoteId: 'is missing', customerId: 'is missing', destinationId: 'is missing' });
   });
 
-  test('a pair that is not traded is answered with those that are', async () => {
+  test('a pair that is not traded is answered with the pairs of its assets', async () => {
     const { status, body } = await api.post('/quotes', { payAsset: 'usdc', payAmount: '100', receiveAsset: 'inr' });
     assert.deepEqual([status, body.reason], [422, 'unsupported_pair'], JSON.stringify(body));
     assert.ok(body.supported.includes('usdc.matic20/inr'), `supported is ${body.supported}`);
-    assert.deepEqual(body.supported, body.supported.toSorted());
+    assert.ok(
+      body.supported.every((pair: string) => pair.endsWith('/inr')),
+      `supported is ${body.supported}`,
+    );
   });
 
   test('a filter without a value or with two is refused, and does not list everything', async () => {

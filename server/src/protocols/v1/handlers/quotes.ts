@@ -10,12 +10,17 @@ import { quoteShape } from '../shapes.ts';
 
 const wrong = (field: string, rule: string): Refusal => new Refusal('malformed_field', { fields: { [field]: rule } });
 
-/** @throws Refusal 'unsupported_pair' with the supported pairs, such as `usdc.matic20/inr` */
+/** @throws Refusal 'unsupported_pair' with the pairs of either asset, such as `usdc.matic20/inr`; if there are none, with all */
 export async function marketOf(tx: Tx, { pay, receive }: { pay: string; receive: string }): Promise<Market> {
-  const all = await markets(tx);
-  const found = all.find((market) => depositAsset(market).code === pay && payoutAsset(market).code === receive);
-  if (found !== undefined) return found;
-  const supported = listed(all.map((market) => `${depositAsset(market).code}/${payoutAsset(market).code}`));
+  const all = (await markets(tx)).map((market) => ({
+    market,
+    from: depositAsset(market).code,
+    to: payoutAsset(market).code,
+  }));
+  const found = all.find(({ from, to }) => from === pay && to === receive);
+  if (found !== undefined) return found.market;
+  const near = all.filter(({ from, to }) => from === pay || to === receive);
+  const supported = listed((near.length > 0 ? near : all).map(({ from, to }) => `${from}/${to}`));
   throw new Refusal('unsupported_pair', { supported });
 }
 
