@@ -100,7 +100,7 @@ describe('the bank desk of the console', { skip: noChromium }, () => {
     const { page } = ada;
     statement = w.nextStatement([
       { units: -12_345n, endToEnd: payout.replaceAll('_', '-'), ref: 'D1' },
-      { units: 700n, ref: 'C1', text: SCRIPT },
+      { units: 700n, ref: SCRIPT, text: SCRIPT },
     ]);
     await drops({ name: `${SCRIPT}.xml`, text: statement });
     await page.getByText('Nothing is booked yet.').waitFor();
@@ -108,7 +108,10 @@ describe('the bank desk of the console', { skip: noChromium }, () => {
     await page.getByText('has 2 new lines').waitFor();
     const lines = page.getByRole('region', { name: 'New lines of the statement' });
     await lines.getByRole('cell', { name: payout }).waitFor();
+    await lines.getByRole('cell', { name: SCRIPT }).waitFor();
     await lines.getByText('suspense: no reference of an order').waitFor();
+    assert.notEqual(await page.title(), '1', 'the script ran');
+    assert.equal(await page.locator('img[src="x"]').count(), 0, 'the page has an element of a text');
     await isGood(page, 'Bank desk', 'Bank desk, a statement');
     assert.deepEqual(await imports(), []);
     assert.notEqual(await w.state(payout), 'settled');

@@ -113,7 +113,7 @@ function entryOf(entry: BankEntry, version: string): string {
       ? tag('BookgDt', entry.at === undefined ? tag('Dt', entry.on) : tag('DtTm', entry.at))
       : '',
     `<ValDt><Dt>${entry.valuedOn ?? entry.on}</Dt></ValDt>`,
-    tag('AcctSvcrRef', entry.ref) ?? '',
+    tag('AcctSvcrRef', text(entry.ref)) ?? '',
     '<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>RCDT</Cd><SubFmlyCd>ESCT</SubFmlyCd></Fmly></Domn></BkTxCd>',
     `<NtryDtls>${parts.map((part) => detailsOf({ currency: entry.currency ?? 'EUR', ...part }, version, entry.parts !== undefined)).join('')}</NtryDtls>`,
     '</Ntry>',
@@ -129,7 +129,7 @@ function detailsOf(part: BankEntry, version: string, ofBatch: boolean): string {
     part.chargeUnits === undefined ? '' : `<Amt Ccy="${part.currency}">${decimal(part.chargeUnits)}</Amt>`;
   return [
     '<TxDtls>',
-    `<Refs>${ofBatch ? (tag('AcctSvcrRef', part.ref) ?? '') : ''}${tag('EndToEndId', part.endToEnd ?? 'NOTPROVIDED')}</Refs>`,
+    `<Refs>${ofBatch ? (tag('AcctSvcrRef', text(part.ref)) ?? '') : ''}${tag('EndToEndId', part.endToEnd ?? 'NOTPROVIDED')}</Refs>`,
     version === '001.02'
       ? `<AmtDtls><TxAmt>${amount}</TxAmt></AmtDtls>`
       : `${amount}<CdtDbtInd>${sign(part.units)}</CdtDbtInd><AmtDtls><TxAmt>${amount}</TxAmt></AmtDtls>`,
