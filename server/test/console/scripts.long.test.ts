@@ -1,145 +1,260 @@
 /**
- * Attacks on the console in a real browser: a script in every field that others fill in stays a text on every page that shows it,
- * and no address leads from the login to another site.
+ * Attacks on the pages in a real browser: a script in every field that others fill in (scripts.lists.ts) runs on no page of the consoles
+ * and on no hosted page, and is shown as the text that it is; no address leads from the login to another site.
+ *
+ * Which fields and pages there are, is derived: scripts.fields.test.ts compares the lists with declarations and routes.
  */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { Browser } from 'playwright-core';
-import { openCase } from '../../src/compliance/index.ts';
+import type { Browser, Locator, Page, Request } from 'playwright-core';
 import { buildConsole } from '../../src/console/index.ts';
-import type { Person } from '../protocols/operator/people.ts';
+import { inviteMember } from '../../src/team/index.ts';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { type V1Environment, v1Environment } from '../protocols/v1/environment.ts';
 import { noChromium, startChromium } from '../support/chromium.ts';
-import { openStory, type Story } from '../support/story.ts';
+import type { Came } from '../support/client.ts';
+import { openReceiver, type Receiver } from '../support/receiver.ts';
+import { elementOf, fillsAll, listWith, type Made, scriptOf, titleOf } from './scripts.environment.ts';
+import { CONSOLE_PAGES, PARTNER_PAGES, readNames } from './scripts.fields.ts';
+import { FILLED, type Filled, HIDDEN, HOSTED, type ObjectPage } from './scripts.lists.ts';
 import { type Desk, deskOf, formOn, openDesk, signIn } from './window.ts';
 
-/** Each with the field's name in it, so that a page shows which field it is. */
-const script = (field: string): string => `<img src=x onerror="document.title='${field}'">`;
+/** Rows at each end of a list that are opened. */
+const ROWS = 2;
+/** Rows of the audit with a text that no other page shows. */
+const IN_AUDIT = '/console/audit?action=customer.detach_phone';
+const TITLES = new Set<string>(FILLED.map(titleOf));
+/** All texts of a page, those of controls and of its attributes too. */
+const TEXTS = `(() => {
+  const of = (one) => [one.value, ...['title', 'aria-label', 'placeholder', 'href', 'label'].map((name) => one.getAttribute(name))];
+  return [document.body.textContent, ...[...document.querySelectorAll('body *')].flatMap(of)].filter(Boolean).join('\\n');
+})()`;
+/** How a page may show the script. In an address, `URL` has escaped it. */
+const spellingsOf = (script: string): string[] => [
+  ...[script, elementOf(script)],
+  ...[new URL(`?${script}`, 'https://a.test').search, String(new URLSearchParams(script))],
+];
+/** Elements that only a script's text has. */
+const ELEMENTS = `[...document.querySelectorAll('*')]
+  .filter((one) => /^x-f/i.test(one.tagName) || one.matches('img[src="x"], [onerror]')).map((one) => one.outerHTML)`;
 
-describe('the console under attack', { skip: noChromium }, () => {
-  let world: Story;
+describe('the pages under attack', { skip: noChromium }, () => {
+  let dir: string;
+  let w: V1Environment;
+  let receiver: Receiver;
   let browser: Browser;
   let origin: string;
   let ada: Desk & { person: Person };
-  /** Page by page, the fields that it shows. */
-  let shown: readonly [path: string, fields: readonly string[]][];
-  /** A deposit whose payer has a script for a name and for the text of the transfer. */
-  let deposit: string;
+  let olga: Desk;
+  let made: Made;
+  /** What was typed, and what a page has shown. */
+  const typed = new Set<Filled>();
+  const seen = new Set<Filled>();
 
   before(async () => {
     assert.equal(await buildConsole(() => {}), undefined);
-    world = await openStory({ operators: 'two' });
-    origin = world.server.baseUrl.replace('127.0.0.1', 'localhost');
+    dir = mkdtempSync(join(tmpdir(), 'scripts-'));
+    const list = join(dir, 'uk.xml');
+    writeFileSync(list, listWith(text('sanctions list name')));
+    w = await v1Environment({
+      operators: 'two',
+      settings: {
+        ...{ SANCTIONS_LISTS: `uk=${list}`, ADDRESS_RISK: 'simulated' },
+        ...{ TRAVEL_PROTOCOL: 'trp', TRP_LEGAL_NAME: 'A Ramp Ltd', TRP_ASSETS: 'usdc.matic20=dti:4H95J0R2X' },
+      },
+    });
+    const { server, clock } = w.s;
+    origin = server.baseUrl.replace('127.0.0.1', 'localhost');
+    receiver = await openReceiver();
     browser = await startChromium();
-    const { db, baseUrl } = world.server;
-    ada = await deskOf(browser, origin, { db, baseUrl, clock: world.clock }, 'ada');
-    const does = async (path: string, body: Record<string, unknown>) => {
-      const said = await ada.person.does(path, body);
-      assert.ok(said.status < 300, `${path}: ${JSON.stringify(said.body)}`);
-      return said.body;
-    };
-    const sale = await world.sells('20', 'usdc');
-    const partner = String((await world.traceOf(sale)).order.partnerId);
-    const purchase = await world.buys('5000', 'usdc');
-    await world.credits(purchase, '5000', { text: script('text'), name: script('payer') });
-    deposit = await world.until('the credit waits in suspense', async () => {
-      const { suspense } = (await ada.person.reads('/suspense')).body;
-      return suspense.find((one: { asset: string }) => one.asset === 'inr')?.deposit;
-    });
-    await world.pays(sale, '20');
-    await world.until('it is paid out', async () => (await world.stateOf(sale)) === 'settled');
-    const [payout] = (await ada.person.reads(`/payouts?partner=${partner}`)).body.payouts;
-    const now = world.clock.now();
-    await world.read(async (tx) => {
-      // As a bank explains a rejection, in its own words.
-      await tx.run('update payouts set why = $1 where id = $2', [script('bank'), payout.id]);
-      await tx.run('update partners set name = $1 where id = $2', [script('partner'), partner]);
-      const reason = script('case');
-      await openCase(tx, { kind: 'treasury_low', subject: 'scripts', reason, facts: { note: script('fact') }, now });
-    });
-    const { cases } = (await ada.person.reads('/cases?kind=treasury_low')).body;
-    const about = cases.find(({ subject }: { subject: string }) => subject === 'scripts').id;
-    await does(`/cases/${about}/note`, { reason: script('note') });
-    await does(`/partners/${partner}/keys`, { label: script('key'), scopes: ['read'], reason: script('audit') });
-    await does('/kill-switches', { kind: 'partner', subject: partner, reason: script('switch') });
-    const { page } = ada;
-    await page.goto(`${origin}/console/cases/${about}`);
-    const name = `${script('file')}.txt`;
-    await page
-      .getByLabel('File', { exact: true })
-      .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(script('content')) });
-    const attached = page.getByRole('region', { name: 'Attachments' });
-    await attached.getByLabel('Reason').fill('it came by mail');
-    await attached.getByRole('button', { name: 'Attach' }).click();
-    await attached.getByText('The file is attached.').waitFor();
-    const { proposal } = await does('/operators/ada/role', { role: 'finance', reason: script('proposal') });
-    assert.ok(proposal, 'a role takes one person');
-    shown = [
-      ['/partners', ['partner']],
-      [`/partners/${partner}`, ['partner', 'key', 'switch']],
-      [`/cases/${about}`, ['case', 'fact', 'note', 'file']],
-      ['/cases', ['case']],
-      ['/payouts', ['bank']],
-      [`/payouts/${payout.id}`, ['bank']],
-      ['/kill-switches', ['switch']],
-      [`/proposals/${proposal}`, ['proposal']],
-      ['/audit', ['audit', 'note', 'switch', 'proposal']],
-      [`/search?text=${encodeURIComponent(script('search').replaceAll(' ', ''))}`, ['search']],
-    ];
+    ada = await deskOf(browser, origin, { db: server.db, baseUrl: server.baseUrl, clock }, 'ada');
+    olga = await openDesk(browser, origin);
+    for (const { page, amiss } of [ada, olga]) watches(page, amiss);
+    await joins();
+    const bea = await operatorNamed({ db: server.db, baseUrl: server.baseUrl, clock }, 'bea', 'admin');
+    made = await fillsAll({ w, ada: ada.person, bea, receiver, owner, text });
   });
   after(async () => {
     await browser?.close();
-    await world?.close();
+    await receiver?.down();
+    await w?.s.close();
+    if (dir !== undefined) rmSync(dir, { recursive: true });
   });
 
-  test('a script in any field is shown as the text that it is, and runs nowhere', async () => {
-    const { page } = ada;
-    const missing: string[] = [];
-    for (const [path, fields] of shown) {
-      await page.goto(`${origin}/console${path}`);
-      await page.locator('h1').waitFor();
-      for (const field of fields) {
-        const text = field === 'search' ? script(field).replaceAll(' ', '') : script(field);
-        await page
-          .getByText(text)
-          .first()
-          .waitFor({ timeout: 10_000 })
-          .catch(() => missing.push(`${field} on ${path}`));
-        assert.notEqual(await page.title(), field, `the script of ${field} ran on ${path}`);
+  function text(field: Filled): string {
+    typed.add(field);
+    return scriptOf(field);
+  }
+
+  /** Requests of a page that are not answered. */
+  const underWay = new Map<Page, Set<Request>>();
+
+  function watches(page: Page, amiss: string[]): void {
+    const open = new Set<Request>();
+    underWay.set(page, open);
+    page.on('request', (request) => open.add(request));
+    for (const over of ['requestfinished', 'requestfailed'] as const)
+      page.on(over as 'requestfinished', (request) => open.delete(request));
+    page.on('framenavigated', () => open.clear());
+    page.on('dialog', (dialog) => {
+      amiss.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+  }
+
+  /** The owner of the partner's team. */
+  async function joins(): Promise<void> {
+    const { code } = await w.s.read(async (tx) => {
+      const row = await tx.row<{ partnerId: bigint }>('select partner_id from api_keys where key = $1', [
+        w.keys.apiKey,
+      ]);
+      assert.ok(row);
+      const member = { name: 'olga', role: 'owner', by: 'operator op' } as const;
+      return await inviteMember(tx, { ...row, ...member, now: w.s.clock.now() });
+    });
+    const { page } = olga;
+    await page.goto(`${origin}/partner/join#${code}`);
+    await page.getByRole('button', { name: 'Make a passkey' }).click();
+    await page.getByRole('link', { name: 'Open the console' }).click();
+    await page.getByRole('heading', { level: 1, name: 'What needs you' }).waitFor();
+  }
+
+  async function owner(method: string, path: string, body: Record<string, unknown>): Promise<Came> {
+    const sent = JSON.stringify({
+      method,
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', 'x-console': '1', 'idempotency-key': randomUUID() },
+    });
+    const came = (await olga.page.evaluate(
+      `fetch(${JSON.stringify(`/v1${path}`)}, ${sent}).then(async (reply) => ({ status: reply.status, body: await reply.json() }))`,
+    )) as { status: number; body: Came };
+    assert.ok(came.status < 300, `${method} ${path}: ${JSON.stringify(came.body)}`);
+    return came.body;
+  }
+
+  /** Nothing that was typed runs or is an element on this page; notes which fields it shows. */
+  async function isText(page: Page, where: string): Promise<void> {
+    const found = await page.evaluate(TEXTS).then(String);
+    for (const field of FILLED) if (spellingsOf(scriptOf(field)).some((one) => found.includes(one))) seen.add(field);
+    assert.deepEqual(await page.evaluate(ELEMENTS), [], `${where} has an element of a text`);
+    const title = await page.title();
+    assert.ok(!TITLES.has(title), `the script of ${FILLED.find((one) => titleOf(one) === title)} ran on ${where}`);
+  }
+
+  /** The page and all that it has asked for. */
+  async function opens(page: Page, path: string): Promise<void> {
+    await page.goto(`${origin}${path}`);
+
+    await page.locator('h1').waitFor();
+    await rests(page);
+    await isText(page, path);
+  }
+  /** Until what the page has asked for has come, and is drawn, and it asks for nothing more. */
+  async function rests(page: Page): Promise<void> {
+    for (let calm = 0; calm < 3; ) {
+      await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+      calm = (underWay.get(page)?.size ?? 0) === 0 ? calm + 1 : 0;
+    }
+  }
+
+  const objects = (): Readonly<Record<ObjectPage, readonly string[]>> => ({
+    '/console/orders/$order': [made.order, ...made.sales],
+    '/console/cases/$case': [made.case, made.closed, made.debit],
+    '/console/proposals/$proposal': made.proposals,
+    '/console/deposits/$deposit': [made.deposit, made.coins],
+    '/console/payouts/$payout': [made.payout],
+    '/console/partners/$partner': made.partners,
+    '/console/partners/$partner/requests': [made.partner],
+    '/console/markets/$market': ['1'],
+    '/console/webhooks/$endpoint': made.endpoints,
+    '/console/reviews/$customer': [made.customer, made.firm, made.changed, ...made.enrolled],
+    '/console/screening/$hit': [made.hit],
+    '/console/customers/$customer': [
+      ...[made.customer, made.firm, made.changed, made.holder, made.recycled, made.wireHolder],
+      ...made.enrolled,
+    ],
+    '/console/address-risk/$hit': [made.addressHit],
+    '/partner/orders/$order': [made.order, ...made.sales],
+    '/partner/customers/$customer': [made.customer, made.firm, made.changed, made.holder, made.wireHolder],
+    '/partner/webhooks/$endpoint': made.endpoints,
+    '/partner/requests/$request': [made.request],
+  });
+  /** Addresses of a page, one for each object. */
+  const addresses = (path: string): string[] =>
+    path.includes('$')
+      ? objects()[path as ObjectPage].map((id) => path.replace(/\$\w+/, encodeURIComponent(id)))
+      : [path, ...(path === '/console/audit' ? [IN_AUDIT] : [])];
+
+  const CONSOLES: readonly (readonly [name: string, desk: () => Desk, pages: readonly string[]])[] = [
+    ['/console', () => ada, CONSOLE_PAGES],
+    ['/partner', () => olga, PARTNER_PAGES],
+  ];
+  for (const [console, desk, pages] of CONSOLES) {
+    test(`no script runs on a page of ${console}, nor where a panel with personal data is opened`, async () => {
+      const { page, amiss } = desk();
+      for (const path of pages.flatMap((one) => addresses(`${console}${one}`))) {
+        await opens(page, path);
+        await looksAtAll(page, path);
+        for (const row of await rowsOf(page)) await opens(page, row);
       }
-      assert.equal(await page.locator('img[src="x"]').count(), 0, `${path} has an element of a text`);
-    }
-    assert.deepEqual(missing, [], 'these fields were not shown: nothing is proven of them');
-    assert.deepEqual(ada.amiss, []);
-  });
+      assert.deepEqual(amiss, []);
+    });
 
-  test('the name and the text of a payer are shown to who asks for them, as the texts that they are', async () => {
-    const { page } = ada;
-    const form = formOn(page);
-    for (const path of [`/deposits/${deposit}`, '/suspense', '/bank-lines', '/cases']) {
-      await page.goto(`${origin}/console${path}`);
-      await page.locator('h1').waitFor();
-      assert.equal(await page.getByText(script('payer')).count(), 0, `${path} names the payer to everybody`);
-    }
-    await page.goto(`${origin}/console/deposits/${deposit}`);
-    await form.opens('Look at the payer');
-    await form.sends('the payer rang us');
-    for (const field of ['payer', 'text']) {
-      await form.dialog().getByText(script(field)).first().waitFor();
-      assert.notEqual(await page.title(), field, `the script of ${field} ran`);
-    }
-    assert.equal(await page.locator('img[src="x"]').count(), 0);
-    assert.deepEqual(ada.amiss, []);
-  });
+    test(`no script runs that is in the address of a page of ${console}`, async () => {
+      const { page, amiss } = desk();
+      const search = new URLSearchParams(
+        Object.fromEntries(readNames().map((name) => [name, text('operator reason')])),
+      );
+      for (const path of pages.flatMap((one) => addresses(`${console}${one}`).slice(0, 1)))
+        await opens(page, `${path}?${search}`);
+      assert.deepEqual(amiss, []);
+    });
+  }
 
-  test('a file with a script in it is shown as its text', async () => {
-    const { page } = ada;
+  /** Opens each panel and file that takes a reason. */
+  async function looksAtAll(page: Page, where: string): Promise<void> {
     const form = formOn(page);
-    await page.goto(`${origin}/console${shown.find(([path]) => /cases\/\d/.test(path))?.[0]}`);
-    await form.opens(`Look at: ${script('file')}.txt`);
-    await form.sends('what does it say');
-    await page.locator('pre', { hasText: script('content') }).waitFor();
-    assert.notEqual(await page.title(), 'content');
-    assert.equal(await page.locator('img[src="x"]').count(), 0);
+    const buttons = await page.getByRole('button', { name: /^Look at/ }).all();
+    // A line of its own is the shortcut, which is not in the name.
+    const nameOf = async (one: Locator) =>
+      (await one.getAttribute('aria-label')) ?? (await one.innerText()).split('\n', 1).join('').trim();
+    const names = new Set(await Promise.all(buttons.map(nameOf)));
+    for (const name of names) {
+      await page.getByRole('button', { name }).first().click();
+      if (await isOpen(form.dialog())) await form.sends('what does it say');
+      await rests(page);
+      await isText(page, `${where}, ${name}`);
+      const close = form.dialog().getByRole('button', { name: 'Close' });
+      if ((await close.count()) > 0) await close.click();
+    }
+  }
+  /** Addresses of the first and the last rows that open within their list. */
+  async function rowsOf(page: Page): Promise<string[]> {
+    const hrefs = `[...document.querySelectorAll('a[href*="row="]')].map((one) => one.getAttribute('href'))`;
+    const all: string[] = await page.evaluate(hrefs);
+    const rows = [...new Set(all)];
+    return [...new Set([...rows.slice(0, ROWS), ...rows.slice(-ROWS)])];
+  }
+  const isOpen = (dialog: Locator): Promise<boolean> =>
+    dialog.waitFor({ timeout: 1_000 }).then(
+      () => true,
+      () => false,
+    );
+
+  test('no script runs that a member of the team gives to the doctor', async () => {
+    const { page, amiss } = olga;
+    await opens(page, '/partner/doctor');
+    await page.getByLabel('Path with query').fill(`/${text('v1 requests.diagnose path')}`);
+    await page.getByLabel('Headers, a line each').fill(`x-a: ${text('v1 requests.diagnose headers')}`);
+    await page.getByLabel('Body, exactly as it is sent').fill(text('v1 requests.diagnose body'));
+    await page.getByRole('button', { name: 'Look at it' }).click();
+    await page.getByText('The server would not take it.').waitFor();
+    await isText(page, 'the doctor');
+    assert.deepEqual(amiss, []);
   });
 
   test('no address of the console leads to another site, before the login or after it', async () => {
@@ -199,5 +314,77 @@ describe('the console under attack', { skip: noChromium }, () => {
       [],
     );
     await desk.close();
+  });
+
+  for (const name of HOSTED)
+    test(`no script runs on the hosted page ${name}, nor in a field of its forms`, async () => {
+      for (const url of made[name]) {
+        const context = await browser.newContext();
+        const page = await context.newPage();
+        page.setDefaultTimeout(20_000);
+        const amiss: string[] = [];
+        watches(page, amiss);
+        await page.goto(url.replace('127.0.0.1', 'localhost'));
+        await isText(page, name);
+        await logsIn(page);
+        await isText(page, `${name} after the login`);
+        await fillsIn(page, name);
+        await finishes(page, name);
+        assert.deepEqual(amiss, []);
+        await context.close();
+      }
+    });
+
+  async function logsIn(page: Page): Promise<void> {
+    const send = page.getByRole('button', { name: 'Send code' });
+    if ((await send.count()) === 0) return;
+    w.s.clock.advance(5 * 60_000);
+    await send.click();
+    await page.getByLabel('Six-digit code').fill('123456');
+    await page.getByRole('button', { name: 'Log in' }).click();
+  }
+
+  /** A script in every field, past the checks of the browser: the page with the mistakes has it again. */
+  async function fillsIn(page: Page, where: string): Promise<void> {
+    const count = await page.locator('input:not([type=hidden]):not([type=file]), textarea').count();
+    if (count === 0) return;
+    await page.evaluate(`for (const one of document.querySelectorAll('input:not([type=hidden]):not([type=file]), textarea')) {
+      one.type = 'text'; one.removeAttribute('maxlength'); one.value = ${JSON.stringify(text('operator reason'))};
+      one.form.noValidate = true;
+    }`);
+    await page.locator('form:has(input:not([type=hidden]), textarea) button.first').first().click();
+    await page.waitForLoadState('load');
+    await isText(page, `${where} with mistakes`);
+  }
+
+  /** The last steps of a confirmation and of an account, after which the page leads back to the partner. */
+  async function finishes(page: Page, where: string): Promise<void> {
+    const submits = async (fields: Readonly<Record<string, string>>, button: string): Promise<void> => {
+      for (const [name, value] of Object.entries(fields)) await page.getByLabel(name).fill(value);
+      await page.getByRole('button', { name: button }).click();
+      await page.getByRole('link', { name: /^Back to/ }).waitFor();
+      await isText(page, `${where} at its end`);
+    };
+    if ((await page.getByLabel('IFSC code').count()) > 0)
+      await submits({ 'Account number': '000112345671111', 'IFSC code': 'HDFC0000001' }, 'Add account');
+    const send = page.getByRole('button', { name: 'Send code' });
+    if (where !== 'confirm' || (await send.count()) === 0) return;
+    w.s.clock.advance(5 * 60_000);
+    await send.click();
+    await fillsIn(page, where);
+    await submits({ 'Six-digit code': '123456' }, 'Yes, this is mine');
+  }
+
+  test('every field that is listed was typed, and is shown as text on a page', () => {
+    assert.deepEqual(
+      FILLED.filter((one) => !typed.has(one)),
+      [],
+      'not typed',
+    );
+    assert.deepEqual(
+      FILLED.filter((one) => !seen.has(one)).toSorted(),
+      Object.keys(HIDDEN).toSorted(),
+      'the fields that no page shows are not those of the list',
+    );
   });
 });

@@ -16,8 +16,12 @@ export async function heldSale(
 }
 
 /** A settled sale that its customer pays a second time by mistake: the second deposit lies in suspense. */
-export async function salePaidTwice(world: Story, amount: string): Promise<{ order: Sale; deposit: bigint }> {
-  const order = await world.sells('10', 'usdc');
+export async function salePaidTwice(
+  world: Story,
+  amount: string,
+  how: Parameters<Story['sells']>[2] = {},
+): Promise<{ order: Sale; deposit: bigint }> {
+  const order = await world.sells('10', 'usdc', how);
   await world.pays(order, '10');
   await world.mines(2);
   await world.reaches(order, 6);
