@@ -166,6 +166,7 @@ export const EXCEPTED: readonly { readonly why: string; readonly fields: readonl
       'wire kyb/status customerId',
       'wire kyb/status submissionId',
       'wire kyb/status country',
+      'wire kyb/requirements country',
       'wire bank/addFiatAccount customerId',
       'wire bank/addFiatAccount fiatType',
       'wire bank/addFiatAccount countryCode',

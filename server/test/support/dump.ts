@@ -125,7 +125,8 @@ function spellings(word: string): Record<string, string> {
     plain: word.toLowerCase(),
     'plain, as JSON': JSON.stringify(word).slice(1, -1).toLowerCase(),
     'without spaces': word.replace(/[\s-]/g, '').toLowerCase(),
-    'in a URL': encodeURIComponent(word).toLowerCase(),
+    // A half of a pair of UTF-16 cannot be encoded, nor stored.
+    'in a URL': encodeURIComponent(word.toWellFormed()).toLowerCase(),
     'in a form': new URLSearchParams({ '': word }).toString().slice(1).toLowerCase(),
     hex: bytes.toString('hex'),
     'hex of lower case': Buffer.from(word.toLowerCase()).toString('hex'),
