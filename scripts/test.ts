@@ -1,6 +1,6 @@
 /**
  * `npm test [paths] [--concurrency N] [--timeout seconds] [--name pattern] [--retries N] [--watch]`: every `server/**\/*.test.ts`
- * but those of the long run (`*.long.test.ts`, support/long.ts), eight processes at a time.
+ * but those of the long run (`*.long.test.ts`, support/long.ts), four processes at a time.
  * What proves its case by processes, or takes long, has a process of its own (ALONE); the others run one after another in shared
  * processes (test.files.ts), which load what they share once.
  *
@@ -37,8 +37,8 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    // Four times the usual cores: with six, cores were idle for a third of the run, because files wait for blocks and processes.
-    concurrency: { type: 'string', default: '8' },
+    // Twice the usual cores: with more, the same tests take more of a processor (docs/decisions/0098-what-npm-test-runs.md).
+    concurrency: { type: 'string', default: '4' },
     // Of a file. The longest takes a minute on a free core; this allows for busy machines.
     timeout: { type: 'string', default: '900' },
     name: { type: 'string' },
