@@ -37,7 +37,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    // Twice the usual cores: with more, the same tests take more of a processor (docs/decisions/0098-what-npm-test-runs.md).
+    // Twice the usual cores: eight take as long (docs/decisions/0098-what-npm-test-runs.md).
     concurrency: { type: 'string', default: '4' },
     // Of a file. The longest takes a minute on a free core; this allows for busy machines.
     timeout: { type: 'string', default: '900' },
