@@ -12,7 +12,6 @@
  *
  * Not here: which operator an account belongs to, and what a login with it allows (operators/identities.ts).
  */
-
 import { createHmac } from 'node:crypto';
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client';
 import { defined } from './defined.ts';

@@ -14,7 +14,6 @@
  * Sources: https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html,
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html Not yet run against AWS itself.
  */
-
 import { createHash, createHmac } from 'node:crypto';
 import { SaxesParser } from 'saxes';
 import { BLOB_ID, type Blobs } from './blobs.ts';

@@ -6,7 +6,6 @@
  *
  * The reason is stored, and shown to the partner, so it must contain no personal data.
  */
-
 import type { Vault } from '../base/crypto.ts';
 import { awaitAll, type Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';

@@ -7,7 +7,6 @@
  *
  * Not here: setting them up, and what to do after a failover (docs/operating/production.md, docs/operating/scaling.md).
  */
-
 import type { Database, Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
 import type { Readings } from './metrics.ts';

@@ -2,7 +2,6 @@
  * The evidence: makes docs/evidence.md from the results of the steps. Pure: every number in it comes from a result, and steps
  * that failed, did not run, or ran less than requested are named first.
  */
-
 import { KINDS } from '../chaos/faults.ts';
 import type { Outcome as Chaos } from '../chaos/run.ts';
 import { FAULTS } from '../simulation/faults.ts';

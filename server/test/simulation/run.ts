@@ -4,7 +4,6 @@
  *
  * Long because `simulate` puts one run together and takes it apart: its steps share all that it opened.
  */
-
 import { isLost, type Noted, openActors } from './actors.ts';
 import { type Again, laysAgain, openAgain } from './again.ts';
 import { openCalls } from './calls.ts';

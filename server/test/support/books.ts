@@ -8,7 +8,6 @@
  *
  * The result lists the broken invariants as sentences, so that a caller can wait until payments under way have arrived.
  */
-
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';

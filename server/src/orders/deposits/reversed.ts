@@ -2,7 +2,6 @@
  * A deposit that its chain or bank reversed. If it is not booked yet, it is dropped. If it is, it becomes a loss or its
  * customer's debt, and payouts that have not left are cancelled.
  */
-
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
 import { assert } from '../../base/errors.ts';

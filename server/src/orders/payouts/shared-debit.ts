@@ -5,7 +5,6 @@
  * each payout is one. So of the debit each payout's part is booked to the account `difference` under the debit's id, and back
  * from there under the payout's id. What remains in that account is what the debit has beyond the payouts, or lacks.
  */
-
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
 import { assert, Refusal } from '../../base/errors.ts';

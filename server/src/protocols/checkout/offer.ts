@@ -9,7 +9,6 @@
  * The link's row is locked while an order is created, and records the order: a link makes one order, however often the form is
  * submitted.
  */
-
 import type { Tx } from '../../base/db.ts';
 import { defined } from '../../base/defined.ts';
 import { Refusal, Unavailable } from '../../base/errors.ts';

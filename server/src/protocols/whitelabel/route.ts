@@ -1,7 +1,6 @@
 /**
  * Routes: the declaration of an endpoint, as data. The table of all endpoints is in table.ts.
  */
-
 import type { TSchema } from 'typebox';
 import type { Blobs } from '../../base/blobs.ts';
 import type { Clock } from '../../base/clock.ts';

@@ -1,5 +1,4 @@
 /** Actions on deposits that move money: refunded out of suspense, or assigned to an order. */
-
 import type { Tx } from '../../../base/db.ts';
 import { defined } from '../../../base/defined.ts';
 import type { Need } from '../../../operators/index.ts';

@@ -3,7 +3,6 @@
  * who sets the same kill switch adds their name. Switching on takes as many people as the rules say, and at least as many as
  * have set the kill switch. The same holds for a chain that halted by itself.
  */
-
 import type { Tx } from '../../../base/db.ts';
 import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';

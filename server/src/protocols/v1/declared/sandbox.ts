@@ -1,5 +1,4 @@
 /** The sandbox's controls as endpoints of this API, made from their declarations (protocols/controls.ts). */
-
 import { CONTROLS, type Control, type Kind, namedOn, type Parameter } from '../../controls.ts';
 import { about, amount, type Field, type Fields, id, oneOf, optional, text, whole } from '../../declaration/fields.ts';
 import { type Declared, declare } from '../declare.ts';

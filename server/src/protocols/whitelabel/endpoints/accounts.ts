@@ -4,7 +4,6 @@
  * The fields a rail needs differ by country; internally the account number is always called `account`. The fiat follows from
  * the fields (an IFSC code means India's, an IBAN the euro) unless `fiatType` or `countryCode` names it.
  */
-
 import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { idNamed } from '../../../base/fields.ts';

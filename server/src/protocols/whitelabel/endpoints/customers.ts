@@ -1,7 +1,6 @@
 /**
  * Customers: a verification link, and the state of the verification. Another protocol serves the page behind the link.
  */
-
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { randomText } from '../../../base/ids.ts';

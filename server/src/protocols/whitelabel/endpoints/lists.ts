@@ -3,7 +3,6 @@
  *
  * Both read ranges of a sequence (orders), so a late page costs as much as the first one.
  */
-
 import { defined } from '../../../base/defined.ts';
 import type { Direction, ListedOrder } from '../../../orders/index.ts';
 import { type Asset, assets, markets } from '../../../partners/index.ts';

@@ -1,7 +1,6 @@
 /**
  * Selling crypto: quote, create, get, list.
  */
-
 import { awaitAll } from '../../../base/db.ts';
 import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';

@@ -1,7 +1,6 @@
 /**
  * Buying crypto: quote, create with payment instructions, claim a bank reference, get, list.
  */
-
 import { awaitAll } from '../../../base/db.ts';
 import { defined } from '../../../base/defined.ts';
 import { Refusal } from '../../../base/errors.ts';

@@ -1,7 +1,6 @@
 /**
  * Events to pull, and the endpoints they are pushed to: our own paths under /v1, signed like the rest of the wire.
  */
-
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import {
