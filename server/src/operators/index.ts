@@ -75,6 +75,7 @@ export {
   validAgreers,
 } from './proposals.ts';
 export { newRecoveryCodes, operatorOfCode, recoveryCodesOf, spendCode } from './recovery.ts';
+export { namesOf } from './renamed.ts';
 export {
   declareInstallation,
   FINDINGS,

@@ -20,6 +20,7 @@
  */
 import { awaitAll, type Tx } from '../base/db.ts';
 import { recordByMachine } from './audit.ts';
+import { nameToday } from './renamed.ts';
 import { type Installation, type Role, type Rule, store } from './store.ts';
 import { missingRoles, stricter, type Takes } from './takes.ts';
 
@@ -122,8 +123,9 @@ async function asked(
   let most = NOBODY_ELSE;
   for (const operator of operators) {
     const day = (await store.approved(tx, operator, asset, now)).filter((row) => {
-      const isNamed = row.isNamed || FINDINGS.some((finding) => finding === row.action);
-      const [other] = decidingRules(rules, { action: row.action, right: row.right, asset, isNamed });
+      const action = nameToday(row.action);
+      const isNamed = row.isNamed || FINDINGS.some((finding) => finding === action);
+      const [other] = decidingRules(rules, { action, right: row.right, asset, isNamed });
       return other !== undefined && sameRules(first, other);
     });
     const sum = (rule: Rule): bigint => {

@@ -259,6 +259,18 @@ test('two people settle a file by one debit of another amount; one alone, a stal
   const settled = await both(`bank/files/${other.id}/settle-by`, { line: unnamed, reason: 'the bank says so' });
   assert.equal(settled.statusCode, 200, settled.body);
   assert.deepEqual([settled.json().after.named, await w.state(other.ids[0] ?? '')], [false, 'settled']);
+  // So is a debit for a file that was downloaded when the action had its earlier name: the audit keeps that one.
+  const earlier = await file([4_004n]);
+  const another = await shows(-8_010n, 'SAMMLER', 'UNNAMED 2');
+  const settles = { line: another, reason: 'the bank says so' };
+  assert.equal((await post(`bank/files/${earlier.id}/settle-by`, settles)).json().reason, 'batch_refused');
+  await w.rows.query(
+    `insert into audit (at, operator, role, address, action, subject, reason, outcome)
+     values (now(), 'ada', 'treasury', '::1', 'bank.hand_out_file', $1, 'uploaded', 'done')`,
+    [`bank.manual:${earlier.id}`],
+  );
+  assert.equal((await both(`bank/files/${earlier.id}/settle-by`, settles)).statusCode, 200);
+  assert.equal(await w.state(earlier.ids[0] ?? ''), 'settled');
 });
 
 test('no file is closed or downloaded while submission is switched off', async () => {

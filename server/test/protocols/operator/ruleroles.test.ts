@@ -247,6 +247,19 @@ describe('setting a rule that names a role', () => {
     }
   });
 
+  test('removes a rule about an action that is no longer known, and sets none', async () => {
+    await world.query(
+      `insert into people_rules (action, for_right, asset, above_units, people, roles) values ('bank.past', '*', '*', 0, 2, '{}')`,
+    );
+    const past = { action: 'bank.past' };
+    assert.match((await sets(past)).body.fields.action, /existing action/);
+    assert.match((await sets({ action: 'bank.never', people: 'none' })).body.fields.action, /existing action/);
+    const one = await sets({ ...past, people: 'none' });
+    assert.equal(one.status, 202, JSON.stringify(one.body));
+    assert.equal((await confirms(bea, one.body)).status, 200);
+    assert.deepEqual((await ada.reads('/rules')).body.rules, []);
+  });
+
   test('is refused where nobody could meet it', async () => {
     for (const [body, why] of [
       [{ roles: ['treasury'] }, /takes 1 enabled operator with the role treasury, and there are 0/],
@@ -312,6 +325,18 @@ describe('amounts of a day', () => {
     assert.equal(await needed(21n, ['felix', 'ada'], 'felix'), 3, 'two split an amount that takes the role');
     assert.equal(await needed(21n, ['felix', 'carol'], 'felix'), 2);
     assert.equal(await needed(21n, ['bea', 'ada'], 'ada'), 3, 'the confirmer split the amount');
+  });
+
+  test('that one approved under the earlier name of the action', async () => {
+    const now = world.clock.now();
+    const download = { action: 'bank.download_file', right: 'treasury', asset: 'inr' };
+    await world.db.asSystem((tx) => setRule(tx, { ...download, aboveUnits: 100n, people: 2 }));
+    const theo = await operatorNamed(world, 'theo', 'treasury').then(() => idOf('theo'));
+    const earlier = { action: 'bank.hand_out_file', right: 'treasury', needs: [{ asset: 'inr', units: 90n }] };
+    await world.db.asSystem((tx) => noteApproved(tx, { ...earlier, operators: [theo], subject: 'file:1', now }));
+    const takes = (units: bigint) =>
+      world.db.asSystem((tx) => peopleNeeded(tx, { ...download, units, by: ['theo'], operator: theo.id, now }));
+    assert.deepEqual([await takes(10n), await takes(11n)], [1, 2]);
   });
 
   test('that the role approved do not', async () => {

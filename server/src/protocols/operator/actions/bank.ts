@@ -12,7 +12,7 @@
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { MAX_AUDIT, type Need, readAudit, recordLooks } from '../../../operators/index.ts';
+import { MAX_AUDIT, type Need, namesOf, readAudit, recordLooks } from '../../../operators/index.ts';
 import { payeesOf } from '../../../orders/index.ts';
 import { isSubmittingOff } from '../../../partners/index.ts';
 import { text } from '../../declaration/fields.ts';
@@ -153,8 +153,11 @@ const lastFileOf = async (desk: BankDesk, tx: Tx, of: string): Promise<bigint | 
   (await desk.batches(tx)).find((file) => file.asset === of)?.id;
 
 async function wasDownloaded(tx: Tx, subject: string): Promise<boolean> {
-  const rows = await readAudit(tx, { action: BANK.download.name, subject, limit: MAX_AUDIT });
-  return rows.some(({ outcome }) => outcome === 'done');
+  for (const action of namesOf(BANK.download.name)) {
+    const rows = await readAudit(tx, { action, subject, limit: MAX_AUDIT });
+    if (rows.some(({ outcome }) => outcome === 'done')) return true;
+  }
+  return false;
 }
 
 const HOW = 'another operator sends the same file to bank/statements';

@@ -182,8 +182,10 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
     // The stricter of the old and the new rule: two people cannot lower a rule that takes three, nor without a role that it names.
     async needs(_deps, tx, input) {
       const rule = await ruleOf(tx, input);
+      const rules = await peopleRules(tx);
+      requireKnown(rules, rule);
       await requireMet(tx, rule);
-      const { people, roles } = takesForChange(await peopleRules(tx), rule);
+      const { people, roles } = takesForChange(rules, rule);
       return ['always' as const, { atLeast: people, roles }];
     },
     async perform(_deps, tx, input) {
@@ -217,6 +219,24 @@ async function requireMet(tx: Tx, { people, ...rule }: AsSet): Promise<void> {
 
 type AsSet = Omit<Rule, 'people'> & { people: number | null };
 
+/** The actions and findings that the name in a rule stands for. */
+const actionsNamed = (action: string): ReturnType<typeof findingAction>[] =>
+  [...ACTIONS.values(), ...FINDINGS.map(findingAction)].filter(
+    ({ name }) => action === '*' || name === action || (action.endsWith('.*') && name.startsWith(action.slice(0, -1))),
+  );
+
+/**
+ * Refuses an unknown name: a misspelt one would have no effect while looking as if it did. A rule that exists can be removed,
+ * whatever has become of its action.
+ *
+ * @throws Refusal 'malformed_field'
+ */
+function requireKnown(rules: readonly Rule[], { action, people }: AsSet): void {
+  if (actionsNamed(action).length > 0 || (people === null && rules.some((rule) => rule.action === action))) return;
+  const known = 'must be an existing action or finding, such as order.release, a family of them, or *';
+  throw new Refusal('malformed_field', { fields: { action: known } });
+}
+
 /** @throws Refusal 'malformed_field' */
 async function ruleOf(tx: Tx, input: AskedRule): Promise<AsSet> {
   const { action, right = '*', asset = '*', above = '0', roles = [] } = input;
@@ -224,20 +244,13 @@ async function ruleOf(tx: Tx, input: AskedRule): Promise<AsSet> {
   if (input.people === 'none' && roles.length > 0) throw wrong({ roles: 'must be left out if people is none' });
   if (input.people !== 'none' && roles.length > input.people)
     throw wrong({ roles: `must be at most as many as people: ${input.people}` });
-  // Refuses an unknown name: a misspelt one would have no effect while looking as if it did.
-  const named = [...ACTIONS.values(), ...FINDINGS.map(findingAction)].filter(
-    ({ name }) => action === '*' || name === action || (action.endsWith('.*') && name.startsWith(action.slice(0, -1))),
-  );
-  if (named.length === 0)
-    throw wrong({
-      action: 'must be an existing action or finding, such as order.release, a family of them, or *',
-    });
+  const named = actionsNamed(action);
   const known = asset === '*' ? undefined : (await assets(tx)).get(asset);
   if (asset !== '*' && known === undefined) throw wrong({ asset: "must be an asset's code, or *" });
   const aboveUnits = known === undefined ? 0n : parseUnits(above, known.decimals);
   if (known === undefined && !/^0+(\.0+)?$/.test(above)) throw wrong({ above: 'must be left out if asset is *' });
-  // Refuses a rule about an action that needs no approval, for the same reason. An existing rule may be removed.
-  if (input.people !== 'none') {
+  // Refuses a rule about an action that needs no approval: it would have no effect. An existing rule may be removed.
+  if (input.people !== 'none' && named.length > 0) {
     const asking = named.filter(
       ({ needs, onlyNamed }) => needs !== undefined && !(action === '*' && onlyNamed === true),
     );
