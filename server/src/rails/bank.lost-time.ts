@@ -7,12 +7,13 @@
  */
 import type { Tx } from '../base/db.ts';
 import { defined } from '../base/defined.ts';
+import type { AssetCode } from '../base/money.ts';
 import { lastRestore, msSinceLost, wasRestored } from './ahead.store.ts';
 import type { BankAdapter, OpenBank } from './bank.adapter.ts';
 import { attemptsLike, explainByKey } from './bank.match.ts';
-import { doubtfulDebits, readToOf } from './bank.store.ts';
+import { doubtfulDebits, hasUnknownRefund, readToOf } from './bank.store.ts';
 import { countsForMs } from './payouts.repeat.ts';
-import type { PaidPerhaps, Rail, Sending, Sent } from './rail.ts';
+import type { PaidPerhaps, Rail, ReturnedPerhaps, Sending, Sent } from './rail.ts';
 
 /** See Rail.mayHavePaid. */
 export async function mayHavePaid(
@@ -28,12 +29,26 @@ export async function mayHavePaid(
   // A payout created since the restore has not been paid. The payout of a follow-on order may have been, through an order that is
   // lost.
   if (createdAt > restoredAt && followOn === undefined) return undefined;
-  const isShown =
-    adapter.isShown === undefined
-      ? ((await readToOf(tx, adapter.code, asset)) ?? new Date(0)) >= restoredAt
-      : await adapter.isShown(tx);
-  return isShown ? undefined : 'unread';
+  return (await isReadTo(adapter, tx, asset, restoredAt)) ? undefined : 'unread';
 }
+
+/** See Rail.mayHaveReturned. An order that a customer created since the restore received nothing before. */
+export async function mayHaveReturned(
+  adapter: BankAdapter,
+  tx: Tx,
+  { asset, units, createdAt, follows }: ReturnedPerhaps,
+): Promise<'unread' | 'undecided' | undefined> {
+  const restoredAt = await lastRestore(tx);
+  if (restoredAt === undefined || (createdAt > restoredAt && follows === null)) return undefined;
+  if (await hasUnknownRefund(tx, adapter.code, { asset, units })) return 'undecided';
+  return (await isReadTo(adapter, tx, asset, restoredAt)) ? undefined : 'unread';
+}
+
+/** Whether everything that the bank paid before the restore is in our rows. */
+const isReadTo = async (adapter: BankAdapter, tx: Tx, asset: AssetCode, restoredAt: Date): Promise<boolean> =>
+  adapter.isShown === undefined
+    ? ((await readToOf(tx, adapter.code, asset)) ?? new Date(0)) >= restoredAt
+    : await adapter.isShown(tx);
 
 /** See Rail.doubtful. */
 export async function doubtful(

@@ -190,6 +190,24 @@ export const doubtfulDebits = (
     [rail, input.asset, input.units, input.keys, input.followOn?.madeAt ?? null, input.own ?? null],
   );
 
+/**
+ * Whether an undecided unexplained debit, read since a restore, may be a refund that the books have lost: of the asset, not more
+ * than these units, and without a key or with the key of a refund that has no row.
+ */
+export const hasUnknownRefund = async (
+  tx: Tx,
+  rail: string,
+  of: { asset: AssetCode; units: bigint },
+): Promise<boolean> =>
+  (await tx.row(
+    `select from bank_lines l
+      where rail = $1 and asset = $2 and direction = 'debit' and meaning = 'unexplained' and foreign_at is null
+        and read_at >= (select min(restored_at) from restores)
+        and units <= $3 and coalesce(starts_with(key, 'ref_'), true) and not exists (select from payouts p where p.id = l.key)
+      limit 1`,
+    [rail, of.asset, of.units],
+  )) !== undefined;
+
 /** An unexplained debit shown since a payout's first submission, with its key, or with its amount and no known key. */
 export const debitLike = (
   tx: Tx,

@@ -26,7 +26,7 @@ import {
   type StatementPage,
 } from './bank.adapter.ts';
 import { movementOf, subjectsOf, takeLine, WALLET } from './bank.lines.ts';
-import { doubtful, mayHavePaid, sendOnce } from './bank.lost-time.ts';
+import { doubtful, mayHavePaid, mayHaveReturned, sendOnce } from './bank.lost-time.ts';
 import { unexplainedLike } from './bank.match.ts';
 import { cursorAgeMs, moveCursor, openDetails, type ReadTo, readCursor, readDetails, readToOf } from './bank.store.ts';
 import { type Holding, OBSERVE, type Payer, type RailHealth } from './rail.ts';
@@ -78,6 +78,7 @@ export function bankRail(adapter: BankAdapter, context: BankContext): BankRail {
     status: (key) => adapter.status(key),
     readTo: (tx, asset) => readToOf(tx, code, asset),
     mayHavePaid: (tx, order) => mayHavePaid(adapter, tx, order),
+    mayHaveReturned: (tx, order) => mayHaveReturned(adapter, tx, order),
     doubtful: (tx, payout) => doubtful(adapter, tx, payout),
     mayYetPay: (tx, payout) => unexplainedLike(tx, code, payout),
     ...defined({ unreadAtMostMs: context.unreadAtMostMs }),

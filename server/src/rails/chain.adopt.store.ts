@@ -5,6 +5,7 @@
 import { awaitAll, type Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Fee, SentTransaction } from './chain.adapter.ts';
+import type { ReturnedPerhaps } from './rail.ts';
 
 /** Rows per run; the next run takes the rest. */
 export const AT_ONCE = 2_000;
@@ -333,6 +334,28 @@ export async function mayHavePaid(
             exists (select from found_movements
                      where rail = $1 and wallet = $2 and state = 'open' and recipient = $3 and asset = $4) as open`,
     [rail, wallet, to.recipient, to.asset],
+  );
+  return row?.unread === true ? 'unread' : row?.open === true ? 'undecided' : undefined;
+}
+
+/**
+ * Whether a wallet may have returned what an order received in the time that the books have lost. An order that a customer created
+ * since the restore received nothing before.
+ */
+export async function mayHaveReturned(
+  tx: Tx,
+  rail: string,
+  wallet: string,
+  order: ReturnedPerhaps,
+): Promise<'unread' | 'undecided' | undefined> {
+  const row = await tx.row<{ unread: boolean; open: boolean }>(
+    `select exists (select from restores r where not exists (
+                      select from chain_nonces n where n.rail = $1 and n.wallet = $2 and n.looked_at > r.restored_at))
+            or exists (select from found_movements f where rail = $1 and wallet = $2 and state = 'unread' and not ${isKept('f')}) as unread,
+            exists (select from found_movements
+                     where rail = $1 and wallet = $2 and state = 'open' and asset = $3 and units <= $4) as open
+       where $5::timestamptz <= (select max(restored_at) from restores)`,
+    [rail, wallet, order.asset, order.units, order.follows === null ? order.createdAt : new Date(0)],
   );
   return row?.unread === true ? 'unread' : row?.open === true ? 'undecided' : undefined;
 }

@@ -15,7 +15,7 @@ import { assert, Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { ChainAdapter, RailContext } from './chain.adapter.ts';
 import * as addressStore from './chain.addresses.store.ts';
-import { mayHavePaid, waitingFound } from './chain.adopt.store.ts';
+import { mayHavePaid, mayHaveReturned, waitingFound } from './chain.adopt.store.ts';
 import { hasSameNonces, lookForUnknown, readByHash } from './chain.adopt.ts';
 import { sendBatch } from './chain.batch.ts';
 import * as depositStore from './chain.deposits.store.ts';
@@ -122,6 +122,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     },
     mayHavePaid: (tx, { payoutAddress: recipient, payoutAsset: asset }) =>
       mayHavePaid(tx, rail, HOT, { recipient, asset }),
+    mayHaveReturned: (tx, order) => mayHaveReturned(tx, rail, HOT, order),
     async mayYetPay(tx, { key }) {
       const [send] = await sendStore.versionsOf(tx, rail, key);
       if (send === undefined) return undefined;

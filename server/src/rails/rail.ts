@@ -109,6 +109,12 @@ export interface Rail {
    */
   mayHavePaid?(tx: Tx, order: PaidPerhaps): Promise<'unread' | 'undecided' | undefined>;
   /**
+   * After such a restore: whether this rail may have returned the money of an order in the time that the books have lost. Answers
+   * as `mayHavePaid`; a payment that fits no row matches if it is of the deposit's asset and not more than the order received.
+   * Reads rows only.
+   */
+  mayHaveReturned?(tx: Tx, order: ReturnedPerhaps): Promise<'unread' | 'undecided' | undefined>;
+  /**
    * For a bank, after such a restore: an undecided unexplained debit that may have been this payout, under another key or with
    * another amount; undefined if there is none. Reads rows only.
    */
@@ -169,6 +175,12 @@ export interface PaidPerhaps {
   createdAt: Date;
   /** The order from whose deposit it was made; null for an order that a customer created. */
   follows: bigint | null;
+}
+
+/** What an order received, with which a refund that the books have lost is recognised. */
+export interface ReturnedPerhaps extends Pick<PaidPerhaps, 'createdAt' | 'follows'> {
+  asset: AssetCode;
+  units: bigint;
 }
 
 /**

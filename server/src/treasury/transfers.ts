@@ -98,13 +98,14 @@ export async function askTransfer(
   // A hold takes precedence over a wait, as in the gate of payouts.
   if (to.endedAt !== null) return held('its address is no longer registered as ours');
   if (to.address !== row.target || to.rail !== rail) return held('its address is another one');
+  // Read before the hits, as in the gate of payouts, so that a result that is stored meanwhile is not current without its hit.
+  const waits = await rules.storedWait?.(tx, screeningOf(to));
   if (await isDenied(rules, tx, to)) return held('screening denies its address');
   const { asset, units, people } = row;
   const needed = await rules.peopleNeeded(tx, { ...SENDING, asset, units, by: people, now });
   if (new Set(people).size < needed) return held(`the rules now require ${needed} people`);
   if (await rules.isSwitchedOff(tx, rail)) return { outcome: 'wait', why: 'a kill switch is on' };
   if (now < to.usableAt) return { outcome: 'wait', why: `its address is usable from ${to.usableAt.toISOString()}` };
-  const waits = await rules.storedWait?.(tx, screeningOf(to));
   if (waits !== undefined) return { outcome: 'wait', why: waits.why };
   return { outcome: 'pay' };
 }

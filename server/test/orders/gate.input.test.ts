@@ -39,6 +39,7 @@ import {
   OWN,
   passes,
   pays,
+  returns,
   rows,
   says,
   screened,
@@ -218,6 +219,29 @@ test('after a restore what an order was made of again waits until its rail is re
   await pays(follows);
 });
 
+test('after a restore an order’s payout waits while its deposit may have been refunded; a refund, and what is decided, does not', async () => {
+  const [one, refund] = [await made(), await made(OWN)];
+  for (const [returned, why] of [
+    ['unread', /rail of its deposit must first be read/],
+    ['undecided', /may be the refund of its deposit: people must decide/],
+  ] as const) {
+    says.returned = returned;
+    const answer = await asks(one);
+    assert(answer.outcome === 'wait');
+    assert.match(answer.why, why);
+    assert.equal(answer.againInMs, 5_000);
+  }
+  const [{ at } = { at: undefined }] = await rows.query<{ at: Date }>(
+    'select created_at as at from orders where id = $1',
+    [one.orderId],
+  );
+  const order = { asset: 'usdc.test', units: 1_000_000n, createdAt: at, follows: null };
+  assert.deepEqual(returns[0], { rail: CHAIN, order });
+  await pays(refund);
+  delete says.returned;
+  await pays(one);
+});
+
 test('a screening result counts for its own destination and for so long, and is then asked for again', async () => {
   const one = await made();
   passes(MAX_AGE_MS);
@@ -237,6 +261,26 @@ test('a screening result counts for its own destination and for so long, and is 
     `payout:order:${one.orderId}:account:1`,
   ]);
   assert.equal((await asks(one)).outcome, 'wait', 'another destination was screened, and not this one');
+});
+
+test('a hit that is stored while the gate asks does not pass: whether all is compared is read before the hits', async () => {
+  const one = await made();
+  let isStored = false;
+  // Another process commits the result together with its hit, right after the first of the two reads.
+  const readFirst = <T>(read: T): T => {
+    isStored = true;
+    return read;
+  };
+  const hit = { rule: 'sanctions_undecided', entry: 'e', own: true } as const;
+  says.stored = {
+    async wait() {
+      await new Promise((wake) => setTimeout(wake, 50));
+      return readFirst(isStored ? undefined : ({ cause: 'screening', why: 'new' } as const));
+    },
+    read: async () => readFirst({ hits: isStored ? [hit] : [], rules: '' }),
+    async ensure() {},
+  };
+  await holds(one, 'sanctions_undecided');
 });
 
 test('where coins came from counts by its stored answer: without one it waits, and no approval passes a hit', async () => {

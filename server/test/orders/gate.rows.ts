@@ -43,9 +43,12 @@ export let says: {
   debit?: string;
   /** The rail's payments in the time that a restore lost. */
   lostTime?: 'unread' | 'undecided';
+  /** Its refunds in that time. */
+  returned?: 'unread' | 'undecided';
 };
 export type Doubtful = Parameters<NonNullable<Rail['doubtful']>>[1];
 export let doubted: Doubtful[] = [];
+export let returns: { rail: string; order: object }[] = [];
 /** What the rules about destinations were asked. */
 export let about: object[] = [];
 export let asked: ApprovedAction[] = [];
@@ -77,6 +80,7 @@ export function useGateRows(): void {
     says = { switchedOff: [], people: 2 };
     asked = [];
     doubted = [];
+    returns = [];
     about = [];
     depths = [];
   });
@@ -90,9 +94,14 @@ export const context = (): GateContext => {
     },
     mayHavePaid: async () => says.lostTime,
   };
-  const bank = { code: BANK, kind: 'bank', ...restored };
+  const returnedBy = (rail: string) => async (_: Tx, order: object) => {
+    returns.push({ rail, order });
+    return says.returned;
+  };
+  const bank = { code: BANK, kind: 'bank', ...restored, mayHaveReturned: returnedBy(BANK) };
   const chain = {
     ...restored,
+    mayHaveReturned: returnedBy(CHAIN),
     code: CHAIN,
     kind: 'chain',
     chain: 'test',

@@ -36,6 +36,16 @@ const TABLE: readonly [string, Partial<GateFacts>, string][] = [
   ['a destination without its confirmation', { unconfirmedUntil: ago(-9) }, 'wait unconfirmed'],
   ['the same before it has cleared', { unconfirmedUntil: ago(-9), notReady: clearing }, 'wait clearing'],
   ['a debit that may have paid it', { doubtful: 'line 1', notReady: clearing }, 'wait restore'],
+  [
+    'a deposit that may have been refunded before a restore',
+    { returned: 'undecided', notReady: undefined },
+    'wait restore',
+  ],
+  [
+    'the rail of a deposit that is not read up to a restore',
+    { returned: 'unread', screenedAt: undefined },
+    'wait restore',
+  ],
   ['a rail that is not read up to a restore', { unread: true, screenedAt: undefined }, 'wait restore'],
   ['never screened', { screenedAt: undefined }, 'wait screening'],
   ['a result as old as it may be', { screenedAt: ago(1_000) }, 'pay'],

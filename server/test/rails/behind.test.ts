@@ -194,6 +194,37 @@ test('the rail may have paid any order until the wallet was read since the resto
   assert.equal(await mayHavePaid(), undefined);
 });
 
+test('the rail may have returned what an order received by a payment that fits nothing, unless the order is from after the restore', async () => {
+  const before = new Date(0);
+  const received = { asset: 'usdc.fake', units: 100n, createdAt: before, follows: null };
+  const mayHaveReturned = (over: object = {}) =>
+    fixture.db.asSystem(async (tx) => await rail.mayHaveReturned?.(tx, { ...received, ...over }));
+  const afterwards = new Date(Date.now() + 60_000);
+  await rows.query('update chain_nonces set looked_at = null');
+  assert.equal(await mayHaveReturned(), 'unread');
+  assert.equal(await mayHaveReturned({ createdAt: afterwards }), undefined);
+  assert.equal(await mayHaveReturned({ createdAt: afterwards, follows: 1n }), 'unread', 'its deposit may be older');
+  await rows.query('update chain_nonces set looked_at = now()');
+  assert.equal(await mayHaveReturned(), undefined);
+  let nonce = 0;
+  const found = (units: bigint, asset: string, state: string) =>
+    rows.query(
+      `insert into found_movements (rail, wallet, nonce, hash, state, block, block_at, succeeded, cost_units, target, data, value, fee,
+         recipient, asset, units, told_at)
+       values ($1, 'hot', $2, $3, $4, 1, now(), true, 0, '', '\\x00', 0, '{}', '0xann', $5, $6, now())`,
+      [RAIL, ++nonce, `0xfound${nonce}`, state, asset, units],
+    );
+  await found(101n, 'usdc.fake', 'open');
+  await found(99n, 'eth.fake', 'open');
+  assert.equal(await mayHaveReturned(), undefined, 'of another asset, or more than the order received');
+  await found(100n, 'usdc.fake', 'open');
+  assert.equal(await mayHaveReturned(), 'undecided');
+  assert.equal(await mayHaveReturned({ units: 99n }), undefined);
+  assert.equal(await mayHaveReturned({ createdAt: afterwards }), undefined);
+  await rows.query("update found_movements set state = 'foreign', ended_at = now() where units = 100");
+  assert.equal(await mayHaveReturned(), undefined, 'people have decided about it');
+});
+
 test('a movement that people decide about while the rail matches it is not also adopted for another payout', async () => {
   const { orderId, partnerId } = await rows.order('usdc.fake', RAIL, 'target-1');
   const key = `pay_${orderId}_1`;

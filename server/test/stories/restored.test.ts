@@ -152,6 +152,58 @@ describe('an order that may have been paid in the time that was lost', () => {
     await world.goesBy('onramp', 'usdc', {});
   });
 
+  test('is not paid while its deposit may have been refunded: until the chain is read, and until people decide on a payment that fits nothing', async () => {
+    const order = await world.sells('41', 'usdc');
+    const waitsFor = (words: RegExp) =>
+      world.until(`its payout waits: ${words}`, async () =>
+        (await traceOf(order)).payouts.some((payout) => words.test(payout.waitsFor ?? '')),
+      );
+    await whileUnread(async () => {
+      await world.pays(order, '41');
+      await world.mines(2);
+      await waitsFor(/rail of its deposit must first be read/);
+      await outside.query(`update orders set created_at = created_at - interval '2 hours' where id = $1`, [order.id]);
+      // Its refund in that time went to an address that the books do not have.
+      await outside.query(
+        `insert into found_movements (rail, wallet, nonce, hash, state, block, block_at, succeeded, cost_units, target, data, value,
+           fee, recipient, asset, units, told_at)
+         values ('evm.matic20', 'hot', 1000001, $1, 'open', 1, now(), true, 0, '', '\\x00', 0, '{}', $2, 'usdc.matic20', 41000000, now())`,
+        [`0x${'cd'.repeat(32)}`, world.newAddress()],
+      );
+    });
+    await waitsFor(/may be the refund of its deposit: people must decide/);
+    // An order of after the restore cannot have been refunded before it.
+    const later = await world.sells('42', 'usdc');
+    await world.pays(later, '42');
+    await world.mines(2);
+    await world.reaches(later, 6);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0);
+    await outside.query(`update found_movements set state = 'foreign', ended_at = now() where nonce = 1000001`);
+    await world.reaches(order, 6);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
+  });
+
+  test('is not paid as a purchase either, while a debit that fits nothing may be the refund of what it received', async () => {
+    const order = await world.buys('4300', 'usdc', { customer: await world.verifiedCustomer() });
+    let line = '';
+    await whileUnread(async () => {
+      await world.credits(order, '4300');
+      await world.until('its payout is created', async () => (await traceOf(order)).payouts.length === 1);
+      await outside.query(`update orders set created_at = created_at - interval '2 hours' where id = $1`, [order.id]);
+      line = await debits(430_000n, 'ref_700000000000002_1');
+    });
+    // One is more than it received, one the payout of a lost order.
+    const more = await debits(430_001n, null);
+    await debits(1_000n, 'pay_700000000000002_1');
+    await world.until('its payout waits for a decision', async () =>
+      (await traceOf(order)).payouts.some(({ waitsFor }) => waitsFor?.includes('may be the refund of its deposit')),
+    );
+    assert.equal(await world.tokensOf(order.address, 'usdc'), '0');
+    await bothDo('/debits/foreign', { debit: `bank.simulated:${line}` });
+    await world.reaches(order, 4);
+    await bothDo('/debits/foreign', { debit: `bank.simulated:${more}` });
+  });
+
   test('does not go back because of its amount until the bank is read, although its policy refunds it', async () => {
     await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 50, beyond: 'refund' } });
     const order = await world.sells('100', 'usdc');

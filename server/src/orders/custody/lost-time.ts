@@ -30,3 +30,14 @@ export const mayHavePaid = async (
   tx: Tx,
   order: Order,
 ): Promise<'unread' | 'undecided' | undefined> => await rails.get(order.payoutRail)?.mayHavePaid?.(tx, order);
+
+/** Whether the rail that an order's money came by may have returned it in the lost time. @see Rail.mayHaveReturned */
+export const mayHaveReturned = async (
+  { rails }: { rails: ReadonlyMap<string, Rail> },
+  tx: Tx,
+  order: Order,
+): Promise<'unread' | 'undecided' | undefined> => {
+  const { depositRail, depositAsset: asset, createdAt, follows } = order;
+  const units = order.receivedUnits ?? order.depositUnits;
+  return await rails.get(depositRail)?.mayHaveReturned?.(tx, { asset, units, createdAt, follows });
+};

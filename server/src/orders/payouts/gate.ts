@@ -48,7 +48,7 @@ import {
   unitsPaid,
 } from '../../rails/payouts.ts';
 import type { GateContext } from '../context.ts';
-import { followOnOf, mayHavePaid } from '../custody/lost-time.ts';
+import { followOnOf, mayHavePaid, mayHaveReturned } from '../custody/lost-time.ts';
 import { HELD_AT_GATE, holdBeforePayout } from '../decide.ts';
 import { areHeld } from '../deposits/held.store.ts';
 import * as depositStore from '../deposits/store.ts';
@@ -78,14 +78,16 @@ export async function askGate(context: GateContext, tx: Tx, payout: AtGate): Pro
   const now = context.clock.now();
   const leaving = await leavingOf(tx, payout);
   const backing = await backedBy(tx, leaving);
-  const [kept, { left, used }, switchedOff, unready, maxAgeMs, unconfirmedUntil, stored] = await awaitAll(
+  // Before the hits: a result and its hits are stored together, so after a current result its hits are seen. In the other order a
+  // result stored between the two reads counts as current, and its hit is not seen.
+  const stored = await context.gate.storedWait?.(tx, screeningOf(leaving));
+  const [kept, { left, used }, switchedOff, unready, maxAgeMs, unconfirmedUntil] = await awaitAll(
     keptScreening(tx, screeningSubject(leaving)),
     weigh(context, tx, leaving, { now, payoutId: payout.id }),
     context.gate.isSwitchedOff(tx, payout.rail),
     notReady(context, tx, backing, now),
     screeningMaxAgeMs(tx, now, context.gate.screeningMaxAgeMs),
     unconfirmed(context, tx, leaving, now),
-    context.gate.storedWait?.(tx, screeningOf(leaving)),
   );
   const screenedAt = kept?.at;
   const { id: key, rail, asset, units } = payout;
@@ -94,8 +96,9 @@ export async function askGate(context: GateContext, tx: Tx, payout: AtGate): Pro
   const doubtful = await context.rails.get(rail)?.doubtful?.(tx, { key, asset, units, followOn });
   if (doubtful !== undefined) await openDebitCase(tx, payout, doubtful, now);
   const unread = order !== undefined && followOn !== undefined && (await mayHavePaid(context, tx, order)) === 'unread';
+  const returned = order === undefined ? undefined : await mayHaveReturned(context, tx, order);
   const facts = {
-    ...{ findings: left, switchedOff, doubtful, unread, notReady: unready, unconfirmedUntil },
+    ...{ findings: left, switchedOff, doubtful, unread, returned, notReady: unready, unconfirmedUntil },
     ...{ screenedAt, maxAgeMs, stored, now },
   };
   const judgement = judge(facts);

@@ -14,6 +14,8 @@ export interface GateFacts {
    * After a restore: the rail's payments in the lost time are not read yet, and one of them may have paid this under another key.
    */
   unread?: boolean;
+  /** After a restore: the rail of its deposit is not read yet, or a payment on it may be the refund of its deposit. */
+  returned?: 'unread' | 'undecided' | undefined;
   /** Until when the destination waits for its customer's confirmation. */
   unconfirmedUntil?: Date | undefined;
   /** Undefined if the destination was never screened. */
@@ -53,6 +55,15 @@ export function judge(facts: GateFacts): Judgement {
       outcome: 'wait',
       cause: 'restore',
       why: `the unexplained debit ${facts.doubtful} may have paid it: people must decide about that first`,
+    };
+  if (facts.returned !== undefined)
+    return {
+      outcome: 'wait',
+      cause: 'restore',
+      why:
+        facts.returned === 'unread'
+          ? 'the rail of its deposit must first be read up to the restore: the deposit may have been refunded'
+          : 'a payment that fits no payout may be the refund of its deposit: people must decide about that first',
     };
   if (facts.notReady !== undefined) {
     const { cause, why, until } = facts.notReady;
