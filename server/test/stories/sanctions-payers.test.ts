@@ -94,6 +94,15 @@ const hitOf = (deposit: bigint) =>
       );
     return found;
   });
+const isCompared = (deposit: bigint) =>
+  world.until('it is compared', async () => {
+    const rows = await world.read((tx) =>
+      tx.rows('select from name_screenings where subject = $1', [`payer:${deposit}`]),
+    );
+    if (rows.length === 0)
+      await world.read((tx) => tx.run(`update jobs set due_at = now() where kind = 'screen_names' and lease is null`));
+    return rows.length > 0;
+  });
 const refundsOf = (deposit: bigint) =>
   world.read((tx) => tx.rows<{ state: string }>('select state from refunds where deposit_id = $1', [deposit]));
 /** Nothing of this deposit or its order was submitted to the bank. */
@@ -141,16 +150,32 @@ test('a credit without an order is compared when it comes: its case is open, and
   assert.equal(replayed.body.replay.outcome, 'same');
 });
 
+test('a second payment of a listed payer, whose name the first has brought, pays no order of another customer', async () => {
+  const order = await ordered();
+  await world.credits(order, '5000', { name: LISTED });
+  const first = await world.until('it came', async () => (await world.traceOf(order)).deposits[0]?.id);
+  const hit = await hitOf(first);
+  const line = await world.credits(order, '5000', { name: LISTED });
+  const second = await world.until('the second came', async () => {
+    const [row] = await world.read((tx) =>
+      tx.rows<{ id: bigint }>(`select id from deposits where external_id = $1 and state = 'suspense'`, [line]),
+    );
+    return row?.id;
+  });
+  await isCompared(second);
+  const other = await ordered();
+  for (const what of ['undecided', 'confirmed'] as const) {
+    const assigned = await oneOrTwoDo(ada, bea, `/deposits/${second}/assign`, { order: String(other.id) });
+    assert.equal(assigned.body.reason, 'deposit_unfit', `${what}: ${JSON.stringify(assigned.body)}`);
+    if (what === 'undecided') assert.equal((await ada.does(`/sanctions/hits/${hit.id}/confirm`)).status, 200);
+  }
+  await stays(second);
+  assert.deepEqual((await world.traceOf(other)).payouts, [], 'another customer was paid with it');
+});
+
 test('a payer who comes onto a list while the money lies here is found', async () => {
   const deposit = await unknownCredit('800', LATER);
-  await world.until('it is compared', async () => {
-    const rows = await world.read((tx) =>
-      tx.rows('select from name_screenings where subject = $1', [`payer:${deposit}`]),
-    );
-    if (rows.length === 0)
-      await world.read((tx) => tx.run(`update jobs set due_at = now() where kind = 'screen_names' and lease is null`));
-    return rows.length > 0;
-  });
+  await isCompared(deposit);
   publishes(FIRST, designation('XXX0009', 'Petronius', 'Quillfeather'));
   const hit = await hitOf(deposit);
   const dismissed = await oneOrTwoDo(ada, bea, `/sanctions/hits/${hit.id}/dismiss`);

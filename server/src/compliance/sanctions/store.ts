@@ -40,6 +40,19 @@ const PAYER_REVISION = `select count(*)::int from travel_exchanges where ${count
 const RESULT = 'id, subject, customer_id, inputs, inputs_digest, rules, screened_to, found';
 const HIT = `h.id, h.owner, h.subject, h.screening_id, h.customer_id, h.entry_id, h.score, h.explanation, h.state, h.people,
   h.reason, h.found_at, h.decided_at`;
+/**
+ * Hits that are undecided or true, with a subject of `param` that they concern. A hit keeps the subject that found it first; another one
+ * of the same owner and name has no hit of its own, only the entry in its result, which keeps its owner when money becomes another's.
+ * A subject with a hit of its own for each time that the entry was found is not held by hits of other names.
+ */
+const standingOf = (param: string): string => `select o.id, o.subject from sanctions_hits o
+     where o.subject = any(${param}::text[]) and o.state in ('open', 'true_hit')
+    union select o.id, s.subject from name_screenings s
+      join sanctions_hits o on o.owner = s.owner
+       and (select count(*) from jsonb_array_elements(s.found) f where f ->> 'entryId' = o.entry_id::text)
+         > (select count(*) from sanctions_hits own
+            where own.owner = s.owner and own.entry_id = o.entry_id and own.subject = s.subject)
+     where s.subject = any(${param}::text[]) and s.ended_at is null and o.state in ('open', 'true_hit')`;
 
 export const sql = {
   // Lists.
@@ -156,8 +169,9 @@ export const sql = {
   goneHits: `update sanctions_hits h set state = 'gone' from sanctions_entries e
     where h.subject = any($1::text[]) and h.state = 'open' and e.id = h.entry_id and e.removed_in <= $2`,
   standingHits: `select h.id, h.subject, h.state, e.list, e.entry from sanctions_hits h join sanctions_entries e on e.id = h.entry_id
-    where (h.owner = $1 or h.subject = any($2::text[])) and h.state in ('open', 'true_hit') order by h.id limit 100`,
-  listedPayers: `select distinct subject from sanctions_hits where subject = any($1::text[]) and state in ('open', 'true_hit')`,
+    where h.id in (select id from sanctions_hits where owner = $1 and state in ('open', 'true_hit')
+      union select id from (${standingOf('$2')}) of_subjects) order by h.id limit 100`,
+  listedPayers: `select distinct subject from (${standingOf('$1')}) of_payers`,
   openOf: `select owner, count(*) as count from sanctions_hits where owner = any($1::text[]) and state = 'open' group by owner`,
   hits: `select ${HIT}, e.list, e.entry from sanctions_hits h join sanctions_entries e on e.id = h.entry_id
     where h.state = $1 and h.id > $2 order by h.id limit $3`,
