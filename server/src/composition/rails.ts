@@ -136,6 +136,7 @@ export function connectRails(base: Base, environment: Environment): RailParts {
     peopleNeeded,
     heldDestination,
     unconfirmedUntil: waitsUntil,
+    ...(sanctions === undefined ? {} : { isPayerDue: (tx, depositId) => sanctions.isPayerDue(tx, depositId) }),
     screeningMaxAgeMs: config.screeningMaxAgeS * 1_000,
   };
   const screener = environment.screener(

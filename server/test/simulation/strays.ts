@@ -230,8 +230,8 @@ export function openStrays(
     if (!isWaiting) return;
     switch (stray.plan) {
       case 'small':
-        return hands.inTx('write off dust', async (tx, now) => {
-          await writeOffDust(tx, { asset: stray.asset, before: now, most: 10, by: OPERATORS.join(', '), now });
+        return hands.inTx('write off dust', async (tx, now, { context }) => {
+          await writeOffDust(context, tx, { asset: stray.asset, before: now, most: 10, by: OPERATORS.join(', '), now });
           count('dust written off');
         });
       case 'dust':

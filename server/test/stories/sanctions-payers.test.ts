@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parseUnits } from '../../src/base/money.ts';
 import { findCustomer, saveDetails } from '../../src/customers/index.ts';
+import { setDustThreshold } from '../../src/orders/index.ts';
 import { oneOrTwoDo, type Person } from '../protocols/operator/people.ts';
 import { openStaffedStory } from '../support/staffed.ts';
 import type { Purchase, Story, StoryCustomer } from '../support/story.ts';
@@ -171,6 +172,73 @@ test('a second payment of a listed payer, whose name the first has brought, pays
   }
   await stays(second);
   assert.deepEqual((await world.traceOf(other)).payouts, [], 'another customer was paid with it');
+});
+
+test('money whose payer was not compared yet pays no debt and no lost order, and is no dust', async () => {
+  const order = await ordered();
+  const recalled = await world.credits(order, '5000', { name: 'Grace Okafor' });
+  await world.payoutIsSubmitted(order);
+  await world.mines(2);
+  await world.reaches(order, 4);
+  await world.bank.recall(recalled);
+  await world.looksAtTheBank();
+  await world.opensCase(order, 'customer_owes');
+  const debit = { id: 'LOST', direction: 'debit', units: 12_300n, reference: 'UTR-LOST' } as const;
+  await world.bankShows(debit);
+  const caseOf = (subject: string) =>
+    world.until(`there is a case of ${subject}`, async () => {
+      const { cases } = (await ada.reads('/cases')).body;
+      return cases.find((one: { subject: string }) => one.subject === subject);
+    });
+  const unexplained = await caseOf('bank.simulated:LOST');
+
+  await world.until('the job that compares waits', () =>
+    world.read(async (tx) => {
+      const far = `update jobs set due_at = now() + interval '10 years' where kind = 'screen_names' and lease is null`;
+      return (await tx.run(far)) > 0;
+    }),
+  );
+  const [listed, clean] = [await unknownCredit('9', LISTED), await unknownCredit('8', 'Ophelia Sender')];
+  await world.read((tx) => setDustThreshold(tx, 'inr', parseUnits('10', 2)));
+  const small = await unknownCredit('1', 'Ophelia Sender');
+  const correct = (id: string, body: Record<string, unknown>) => oneOrTwoDo(ada, bea, `/cases/${id}/correct`, body);
+  /** Each use after which nothing asks for the payer. */
+  const uses = async (deposit: bigint, amount: string) => {
+    const { id, facts } = await caseOf(`deposit:${deposit}`);
+    return [
+      await oneOrTwoDo(ada, bea, `/deposits/${deposit}/assign`, { order: String(order.id) }),
+      await correct(unexplained.id, {
+        as: 'lost_order',
+        amount: '123',
+        evidence: 'UTR-LOST',
+        deposit: String(deposit),
+      }),
+      await correct(id, { as: 'dust', amount, evidence: facts.reference }),
+    ];
+  };
+  const writesOff = () =>
+    oneOrTwoDo(ada, bea, '/dust/write-off', { asset: 'inr', before: world.clock.now().toISOString(), most: 200 });
+  const owed = await world.owed(order, 'inr');
+  for (const [deposit, amount] of [
+    [listed, '9'],
+    [clean, '8'],
+  ] as const) {
+    const said = await uses(deposit, amount);
+    for (const { status, body } of said) {
+      assert.equal(status, 409, JSON.stringify(body));
+      assert.match(body.error, /must first be compared/);
+    }
+  }
+  assert.match((await writesOff()).body.error, /no dust/);
+  for (const deposit of [listed, clean, small]) await isCompared(deposit);
+  assert.equal((await writesOff()).status, 200);
+  for (const { status, body } of await uses(listed, '9')) {
+    assert.equal(status, 409, JSON.stringify(body));
+    assert.match(body.error, /resembles a name/);
+  }
+  assert.equal(await world.owed(order, 'inr'), owed);
+  assert.equal((await oneOrTwoDo(ada, bea, `/deposits/${clean}/assign`, { order: String(order.id) })).status, 200);
+  assert.equal(await world.owed(order, 'inr'), owed - 800n);
 });
 
 test('a payer who comes onto a list while the money lies here is found', async () => {

@@ -59,6 +59,8 @@ export interface Sanctions extends StoredScreening {
   /** Codes of the configured lists. */
   readonly lists: readonly string[];
   readonly handlers: Handlers;
+  /** Whether money of this deposit lies in suspense, and its payer has no result for the newest lists. Reads rows only. */
+  isPayerDue(tx: Tx, depositId: bigint): Promise<boolean>;
 }
 
 type Failed = Map<string, { at: number; error: string }>;
@@ -154,6 +156,7 @@ export function openSanctions(deps: SanctionsDeps): Sanctions {
         ? undefined
         : { cause: 'screening', why: 'its names must first be compared with the newest lists' };
     },
+    isPayerDue: async (tx, depositId) => (await tx.rows(sql.payerDue, [depositId, rules, deps.rails()])).length > 0,
     handlers: { [REFRESH_LIST]: refreshes(deps), [SCREEN_NAMES]: screenDue },
   };
 }

@@ -147,6 +147,12 @@ export const sql = {
     where (s.id is null or s.screened_to < $1 or s.rules <> $2 or s.revision <> (${PAYER_REVISION}))
       and 'payer:' || d.id <> all($4::text[])
     order by d.id limit $3`,
+  // Of one deposit: whether the statement above would find it.
+  payerDue: `select from deposits p left join name_screenings s on s.subject = 'payer:' || p.id and s.ended_at is null
+    where p.id = $1 and p.rail = any($3::text[]) and p.state in ('suspense', 'applied', 'refunded', 'confirmed')
+      and p.taken_units + p.refund_units < p.units
+      and (s.id is null or s.screened_to < (select coalesce(max(id), 0) from sanctions_versions) or s.rules <> $2
+        or s.revision <> (${PAYER_REVISION}))`,
   missing: 'select subject from names_to_compare where subject <> all($2::text[]) order by subject limit $1',
   accountOwner: 'select customer_id, partner_id, sender_of from fiat_accounts where id = $1',
   depositOwner: `select o.customer_id, d.partner_id from deposits d left join orders o on o.id = d.order_id where d.id = $1`,

@@ -19,7 +19,7 @@ import type { Context } from '../context.ts';
 import { wakeDeposit } from '../deposits/dormant.ts';
 import { requireDust, writeOff } from '../deposits/dust.ts';
 import { areHeld } from '../deposits/held.store.ts';
-import { whyListed } from '../deposits/listed.ts';
+import { type Compares, whyNotCleared } from '../deposits/listed.ts';
 import type { DepositRow } from '../deposits/store.ts';
 import * as depositStore from '../deposits/store.ts';
 import { requireUndone, undoExchange } from '../payouts/undone.ts';
@@ -147,7 +147,7 @@ export interface CaseCorrectionInput {
 }
 
 /** Checks a correction without making it. @throws Refusal 'unknown_case' | 'does_not_fit' */
-export async function requireCorrectable(tx: Tx, input: CaseCorrectionInput): Promise<Correctable> {
+export async function requireCorrectable(context: Compares, tx: Tx, input: CaseCorrectionInput): Promise<Correctable> {
   const about = await lookCorrectable(tx, input.case);
   if (!about.open) throw unfit('the case is closed');
   if (!fitsKind(input.as, about.kind))
@@ -168,13 +168,13 @@ export async function requireCorrectable(tx: Tx, input: CaseCorrectionInput): Pr
   if (input.as === 'recall') await requireRecalled(tx, recalledBy(about, input.deposit ?? 0n));
   if (input.as === 'undone') await requireUndone(tx, (await debtOf(tx, about.subject)).row, input.deposit ?? 0n);
   if (input.as === 'lost_order') {
-    const first = await lockGiven(tx, input.deposit ?? 0n);
+    const first = await lockGiven(context, tx, input.deposit ?? 0n);
     if (isOfDeposit(about.kind)) {
       if (!isGiven(first)) throw unfit('the deposit that is named was given for no lost order');
-      requireFree(await lockGiven(tx, depositOf(about)));
+      requireFree(await lockGiven(context, tx, depositOf(about)));
     } else if (!isGiven(first)) requireFree(first);
   }
-  if (input.as === 'dust') await requireDust(tx, (await debtOf(tx, about.subject)).row);
+  if (input.as === 'dust') await requireDust(context, tx, (await debtOf(tx, about.subject)).row);
   if (about.kind === 'unexplained_debit') await requireUnexplained(tx, debitEntry(about));
   return about;
 }
@@ -233,12 +233,12 @@ const fitsKind = (as: CaseCorrection, kind: string): boolean =>
 const depositOf = ({ subject }: Correctable): bigint => BigInt(subject.replace('deposit:', ''));
 
 /** Locks a deposit without an order. @throws Refusal 'unknown_deposit' | 'does_not_fit' */
-async function lockGiven(tx: Tx, id: bigint): Promise<DepositRow> {
+async function lockGiven(context: Compares, tx: Tx, id: bigint): Promise<DepositRow> {
   const row = await depositStore.lockDepositById(tx, id);
   if (row === undefined) throw new Refusal('unknown_deposit', {});
   if (row.orderId !== null) throw unfit('the deposit belongs to an order that is in the books');
   if (await areHeld(tx, [row])) throw unfit('an operator holds the deposit: release it first');
-  const listed = await whyListed(tx, row.id);
+  const listed = await whyNotCleared(context, tx, row.id);
   if (listed !== undefined) throw unfit(listed);
   return row;
 }
@@ -258,10 +258,11 @@ function requireFree(row: DepositRow): void {
  * already left.
  */
 async function bookLostOrder(
+  context: Compares,
   tx: Tx,
   { about, deposit, entry }: { about: Correctable; deposit: bigint; entry: Omit<Entry, 'lines'> & { by: string } },
 ): Promise<void> {
-  const row = await lockGiven(tx, deposit);
+  const row = await lockGiven(context, tx, deposit);
   const { by: _, ...posting } = entry;
   const isFirst = !isGiven(row);
   await wakeGiven(tx, row, entry);
@@ -313,12 +314,12 @@ async function lockExplaining(tx: Tx, id: bigint): Promise<void> {
 
 /** @throws Refusal as `requireCorrectable` */
 export async function correctCase(
-  context: Context,
+  context: Context & Compares,
   tx: Tx,
   input: CaseCorrectionInput & { by: string; now: Date },
 ): Promise<void> {
   await lockExplaining(tx, input.case);
-  const about = await requireCorrectable(tx, input);
+  const about = await requireCorrectable(context, tx, input);
   const { by, now } = input;
   const { asset, units, subject, kind } = about;
   if (input.as === 'dust') return await writeOff(tx, (await debtOf(tx, subject)).row, { by, now });
@@ -340,7 +341,10 @@ export async function correctCase(
     });
   }
   if (input.as === 'lost_order' && isOfDeposit(kind)) {
-    const [row, first] = [await lockGiven(tx, depositOf(about)), await lockGiven(tx, input.deposit ?? 0n)];
+    const [row, first] = [
+      await lockGiven(context, tx, depositOf(about)),
+      await lockGiven(context, tx, input.deposit ?? 0n),
+    ];
     const facts = {
       correction: input.as,
       case: String(input.case),
@@ -361,7 +365,7 @@ export async function correctCase(
     await bookRecalled(context, tx, recalled, { id, kind: 'correction', facts: said, by, now });
   } else if (input.as === 'lost_order' && input.deposit !== undefined) {
     const lost = { ...entry, facts: { ...facts, deposit: String(input.deposit) }, by };
-    await bookLostOrder(tx, { about, deposit: input.deposit, entry: lost });
+    await bookLostOrder(context, tx, { about, deposit: input.deposit, entry: lost });
   } else if (input.as === 'partner_fees') {
     const partnerId = input.partner ?? 0n;
     const lines = move(chart.feePartner(partnerId, asset), loss, units);

@@ -3,7 +3,8 @@
  * operators approve it: for one deposit that has a case, or for many of an asset at once, oldest first.
  *
  * A later claim is paid as goodwill, from the operator's own money. A deposit is never written off if it is held, named by a
- * refund, belongs to an order blocked by law or to a blocked customer, or was paid by somebody who may be on a sanctions list.
+ * refund, belongs to an order blocked by law or to a blocked customer, or was paid by somebody who may be on a sanctions list
+ * or was not compared with them yet.
  *
  * Not here: what dust is (dust.store.ts), reconciliation breaks that are dust (reconcile/correct.ts).
  */
@@ -17,7 +18,7 @@ import * as store from '../store.ts';
 import { wakeDeposit } from './dormant.ts';
 import { dustThreshold, oldestDust } from './dust.store.ts';
 import { areHeld } from './held.store.ts';
-import { whyListed } from './listed.ts';
+import { type Compares, whyNotCleared } from './listed.ts';
 import type { DepositRow } from './store.ts';
 import * as depositStore from './store.ts';
 
@@ -43,8 +44,8 @@ export interface DustPile {
 const unfit = (why: string) => new Refusal('does_not_fit', { why });
 
 /** What would be written off now. Locks every order, then every deposit. */
-export async function lookDust(tx: Tx, input: DustInput): Promise<DustPile> {
-  const rows = await lockDust(tx, input);
+export async function lookDust(context: Compares, tx: Tx, input: DustInput): Promise<DustPile> {
+  const rows = await lockDust(context, tx, input);
   return {
     asset: input.asset,
     count: rows.length,
@@ -53,14 +54,14 @@ export async function lookDust(tx: Tx, input: DustInput): Promise<DustPile> {
   };
 }
 
-async function lockDust(tx: Tx, { asset, before, most }: DustInput): Promise<DepositRow[]> {
+async function lockDust(context: Compares, tx: Tx, { asset, before, most }: DustInput): Promise<DepositRow[]> {
   const known = await oldestDust(tx, { asset, before, most });
   const orders = [...new Set(known.flatMap(({ orderId: id }) => (id === null ? [] : [id])))].sort(byNumber);
   for (const id of orders) await store.lock(tx, id);
   const rows: DepositRow[] = [];
   for (const { id } of known.sort((a, b) => byNumber(a.id, b.id))) {
     const row = await depositStore.lockDepositById(tx, id);
-    if (row?.dust === true && (await keptFrom(tx, row)) === undefined) rows.push(row);
+    if (row?.dust === true && (await keptFrom(context, tx, row)) === undefined) rows.push(row);
   }
   return rows;
 }
@@ -68,11 +69,11 @@ async function lockDust(tx: Tx, { asset, before, most }: DustInput): Promise<Dep
 const byNumber = (a: bigint, b: bigint): number => (a < b ? -1 : 1);
 
 /** Why a deposit is not written off; undefined if it may be. */
-async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
+async function keptFrom(context: Compares, tx: Tx, row: DepositRow): Promise<string | undefined> {
   if (row.state !== 'suspense' || row.takenUnits > 0n) return 'only a part of it is in suspense';
   if (row.refundUnits > 0n) return 'a refund names some of it';
   if (await areHeld(tx, [row])) return 'an operator holds it: release it first';
-  const listed = await whyListed(tx, row.id);
+  const listed = await whyNotCleared(context, tx, row.id);
   if (listed !== undefined) return listed;
   const order = row.orderId === null ? undefined : await store.get(tx, row.orderId);
   if (order === undefined) return undefined;
@@ -81,10 +82,14 @@ async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
 }
 
 /** @throws Refusal 'does_not_fit' if no deposit may be written off */
-export async function writeOffDust(tx: Tx, input: DustInput & { by: string; now: Date }): Promise<DustPile> {
-  const pile = await lookDust(tx, input);
+export async function writeOffDust(
+  context: Compares,
+  tx: Tx,
+  input: DustInput & { by: string; now: Date },
+): Promise<DustPile> {
+  const pile = await lookDust(context, tx, input);
   if (pile.count === 0) throw unfit(`no dust of ${input.asset} that may be written off came before that`);
-  for (const row of await lockDust(tx, input)) await writeOff(tx, row, input);
+  for (const row of await lockDust(context, tx, input)) await writeOff(tx, row, input);
   return pile;
 }
 
@@ -94,11 +99,11 @@ export async function writeOffDust(tx: Tx, input: DustInput & { by: string; now:
  * @param row locked, after its order
  * @throws Refusal 'does_not_fit'
  */
-export async function requireDust(tx: Tx, row: DepositRow): Promise<void> {
+export async function requireDust(context: Compares, tx: Tx, row: DepositRow): Promise<void> {
   const below = await dustThreshold(tx, row.asset);
   if (below === undefined || row.units >= below)
     throw unfit(`this amount of ${row.asset} is not dust (dust set defines below which amount it is)`);
-  const why = await keptFrom(tx, row);
+  const why = await keptFrom(context, tx, row);
   if (why !== undefined) throw unfit(why);
 }
 

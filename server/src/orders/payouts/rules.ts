@@ -25,6 +25,8 @@ export interface GateRules {
   ): Promise<Date | undefined>;
   /** Why the money waits: for names to be compared, for a list, for a provider's answer, or for the data of a transfer. */
   storedWait?(tx: Tx, input: Screening): Promise<Waits | undefined>;
+  /** Whether the payer of this money in suspense must first be compared with the newest sanctions lists; absent without lists. */
+  isPayerDue?(tx: Tx, depositId: bigint): Promise<boolean>;
   /** Maximum age of a stored screening result, in milliseconds (SCREENING_MAX_AGE_S). */
   screeningMaxAgeMs: number;
 }

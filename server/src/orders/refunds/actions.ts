@@ -9,7 +9,7 @@ import { placeDeposit } from '../decide.ts';
 import { applyDeposits, wholly } from '../deposits/apply.ts';
 import { wakeDeposit } from '../deposits/dormant.ts';
 import { requireNotHeldDeposit } from '../deposits/held.ts';
-import { requireUnlistedPayer } from '../deposits/listed.ts';
+import { type Compares, requireUnlistedPayer } from '../deposits/listed.ts';
 import { replaceLost, standingLoss, unfit } from '../deposits/replace.ts';
 import * as depositStore from '../deposits/store.ts';
 import { lockOrder } from '../lock.ts';
@@ -200,7 +200,7 @@ async function refundOfDeposit(
  * @throws Refusal 'unknown_order' | 'unknown_deposit' | 'order_over' | 'deposit_unfit' | 'refund_under_way'
  */
 export async function assignDeposit(
-  context: Rails,
+  context: Rails & Compares,
   tx: Tx,
   action: Action & { depositId: bigint; units?: bigint | undefined },
 ): Promise<Order> {
@@ -209,7 +209,7 @@ export async function assignDeposit(
   const row = await depositStore.lockDepositById(tx, action.depositId);
   if (row === undefined) throw new Refusal('unknown_deposit', {});
   await requireNotHeldDeposit(tx, row.id);
-  await requireUnlistedPayer(tx, row.id);
+  await requireUnlistedPayer(context, tx, row.id);
   const deposits = await depositStore.depositsOf(tx, order.id);
   const lost = standingLoss(deposits);
   const isOpen = order.state === 'created' || order.state === 'deposit_seen';

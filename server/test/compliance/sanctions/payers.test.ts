@@ -38,12 +38,7 @@ before(async () => {
   rows = await openRows(fixture.adminUrl);
   await rows.cryptoAsset('usdc.test', 'test', '0x01');
   dir = mkdtempSync(join(tmpdir(), 'sanctions-'));
-  writeFileSync(
-    join(dir, 'uk.xml'),
-    `<Designations><Designation><UniqueID>UK1</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
-      <Names><Name><Name1>Harun Mustafa</Name1><Name6>Khayali</Name6><NameType>Primary Name</NameType></Name></Names>
-      </Designation></Designations>`,
-  );
+  publishes();
   sanctions = opened();
   await sanctions.handlers.refresh_sanctions?.('uk');
 });
@@ -53,14 +48,22 @@ after(async () => {
   if (dir !== undefined) rmSync(dir, { recursive: true });
 });
 
-const opened = () =>
+function publishes(...more: string[]): void {
+  const designations = ['Khayali', ...more].map(
+    (name) => `<Designation><UniqueID>${name}</UniqueID><IndividualEntityShip>Individual</IndividualEntityShip>
+      <Names><Name><Name1>Harun Mustafa</Name1><Name6>${name}</Name6><NameType>Primary Name</NameType></Name></Names></Designation>`,
+  );
+  writeFileSync(join(dir, 'uk.xml'), `<Designations>${designations.join('')}</Designations>`);
+}
+
+const opened = ({ threshold = USUAL_THRESHOLD, rails = [RAIL] } = {}) =>
   openSanctions({
     ...{ db: fixture.db, vault: fixture.vault, clock: fixture.clock, ask: async () => assert.fail('it is a file') },
     sources: [{ list: 'uk', from: join(dir, 'uk.xml') }],
-    rules: { version: RULES_VERSION, threshold: USUAL_THRESHOLD },
+    rules: { version: RULES_VERSION, threshold },
     maxAgeMs: 86_400_000,
     payerOf: async (_tx, id) => ({ names: [payers.get(id) ?? ''], revision: 0 }),
-    rails: () => [RAIL],
+    rails: () => rails,
     record: async () => {},
   });
 
@@ -148,6 +151,38 @@ for (const finder of ['another deposit', 'an account'] as const)
       assert.deepEqual(await found(other, second), isTrue ? ['sanctions_hit'] : []);
     });
 
+test('a payer with a hit of its own that was dismissed is not held by that of another name like the same entry', async () => {
+  const [first, other] = [await customer(), await customer()];
+  const [one, second] = [await deposit(first, LISTED), await deposit(first, 'HARUN MUSTAFA KHAYALI')];
+  await screens();
+  const hits = await inTx((tx) => listHits(tx, { state: 'open', after: 0n, limit: 100 }));
+  const hitOf = (id: bigint) => hits.find(({ subject }) => subject === `payer:${id}`)?.id ?? 0n;
+  await decide(hitOf(one), 'true_hit');
+  assert.deepEqual(await listed(one, second), [one, second]);
+  await decide(hitOf(second), 'false_positive');
+  assert.deepEqual(await listed(one, second), [one]);
+  assert.deepEqual(await found(other, second), []);
+});
+
+test('a payer is due until it was compared with the newest lists, and only while its money lies in suspense', async () => {
+  const of = await customer();
+  const id = await deposit(of, 'Ophelia Sender');
+  const isDue = (which = sanctions) => inTx((tx) => which.isPayerDue(tx, id));
+  assert.equal(await isDue(opened({ rails: [] })), false, 'nothing compares payers of a rail that does not run');
+  assert.ok(await isDue());
+  await rows.query(`update deposits set state = 'applied', taken_units = units where id = $1`, [id]);
+  assert.equal(await isDue(), false);
+  await rows.query(`update deposits set state = 'suspense', taken_units = 0 where id = $1`, [id]);
+  await screens();
+  assert.equal(await isDue(), false);
+  assert.ok(await isDue(opened({ threshold: USUAL_THRESHOLD + 1 })), 'it was compared under other rules');
+  publishes('Another');
+  await sanctions.handlers.refresh_sanctions?.('uk');
+  assert.ok(await isDue());
+  await screens();
+  assert.equal(await isDue(), false);
+});
+
 test('of many results and hits, those of a payer are found by indexes', async () => {
   await rows.query(`insert into sanctions_entries (list, entry, content, digest, added_in)
     select 'uk', 'MANY' || n, '{}', decode(repeat('00', 32), 'hex'), 1 from generate_series(1, 5000) n`);
@@ -166,6 +201,7 @@ test('of many results and hits, those of a payer are found by indexes', async ()
   for (const table of ['sanctions_entries', 'name_screenings', 'sanctions_hits']) assert.ok(large.has(table), table);
   const watch = watching(fixture.db, large);
   await watch.db.asSystem(async (tx) => {
+    await sanctions.isPayerDue(tx, 900041n);
     assert.equal((await listedPayers(tx, [900041n, 900040n, 900042n])).size, 2);
     const input = { id: 1n, partnerId: 1n, customerId: 'many_31', depositIds: [900041n] };
     const { hits } = await sanctions.read(tx, {

@@ -39,9 +39,9 @@ export const CORRECTION_ACTIONS: readonly Action[] = [
       await requireUnclaimed(tx, { id: input.case, by: operator.name });
       return input;
     },
-    async needs(_deps, tx, said) {
+    async needs({ orders }, tx, said) {
       const input = await caseAskOf(tx, said);
-      await requireCorrectable(tx, input);
+      await requireCorrectable(orders, tx, input);
       return ['always', { finding: 'entry.correct', asset: input.asset, units: input.units }];
     },
     async perform({ orders }, tx, said, { people, now }) {

@@ -67,11 +67,11 @@ export const DEPOSIT_ACTIONS: readonly Action[] = [
   action({
     ...DEPOSITS.assign,
     subject: (input) => `deposit:${input.deposit}`,
-    async look(_deps, tx, input) {
+    async look({ orders }, tx, input) {
       const { state, asset, units, orderId } = await findDeposit(tx, input.deposit);
       const order = await lockOrder(tx, input.order);
       await requireNotHeldDeposit(tx, input.deposit);
-      await requireUnlistedPayer(tx, input.deposit);
+      await requireUnlistedPayer(orders, tx, input.deposit);
       return {
         state,
         asset,

@@ -20,15 +20,15 @@ export const DUST_ACTIONS: readonly Action[] = [
   action({
     ...UNCLAIMED.writeOff,
     subject: ({ asset }) => `asset:${asset}`,
-    look: async (_deps, tx, input) => await lookDust(tx, await known(tx, input)),
-    async needs(_deps, tx, input) {
-      const { count, units } = await lookDust(tx, await known(tx, input));
+    look: async ({ orders }, tx, input) => await lookDust(orders, tx, await known(tx, input)),
+    async needs({ orders }, tx, input) {
+      const { count, units } = await lookDust(orders, tx, await known(tx, input));
       if (count === 0) throw new Refusal('does_not_fit', { why: `no dust of ${input.asset} arrived before that` });
       // Each time it is other dust, although all of an asset have one subject.
       return ['always', { finding: 'entry.correct', asset: input.asset, units, counts: `dust:${randomUUID()}` }];
     },
-    async perform(_deps, tx, input, { people, now }) {
-      await writeOffDust(tx, { ...(await known(tx, input)), by: people.join(', '), now });
+    async perform({ orders }, tx, input, { people, now }) {
+      await writeOffDust(orders, tx, { ...(await known(tx, input)), by: people.join(', '), now });
     },
   }),
 ];
