@@ -120,6 +120,9 @@ const CUSTOMER = `id, partner_id, client_customer_id, kind, level, verification,
   country_by, logged_in_at, login_epoch, document_lapsed_at, blocked_at, erased_at, created_at, updated_at`;
 const ACCOUNT = 'id, customer_id, sender_of, fiat, hint, created_at';
 
+/** A number that the partner set after it was told the id may be the new holder's own, so it confirms nothing. */
+const CONFIRMED_BEFORE = `greatest(logged_in_at, created_at, case when phone_changed_at <= id_told_at then phone_changed_at end)`;
+
 /** Indexes of the document numbers of customer $2, typed and read, with those of $4. */
 const OWN_NUMBERS = `array(select identity_index from customer_details where customer_id = $2 and identity_index is not null
   union all select value_index from compared_documents where customer_id = $2 and kind = 'number') || $4::bytea[]`;
@@ -163,14 +166,13 @@ export const sql = {
     values ($1, $2, $3, $4, $5, $6)`,
   loggedIn: 'update customers set logged_in_at = $2, updated_at = $2 where id = $1',
   loggedOut: 'update customers set logged_in_at = null, login_epoch = login_epoch + 1, updated_at = $2 where id = $1',
-  // A number that the partner set after it was told the id may be the new holder's own, so it confirms nothing.
-  phoneConfirmed: `select greatest(c.logged_in_at, c.phone_changed_at, c.created_at) as confirmed_at, b.confirmed_before,
-      coalesce(c.id_told_at > b.confirmed_before, false) as is_told,
-      c.logged_in_at is not null or exists (select from customer_details d where d.customer_id = c.id) as is_used
-    from customers c cross join lateral (select greatest(c.logged_in_at, c.created_at,
-      case when c.phone_changed_at <= c.id_told_at then c.phone_changed_at end) as confirmed_before) as b
-    where c.id = $1`,
-  toldByPhone: 'update customers set id_told_at = $2 where id = $1',
+  phoneConfirmed: `select greatest(logged_in_at, phone_changed_at, created_at) as confirmed_at, ${CONFIRMED_BEFORE} as confirmed_before,
+      coalesce(id_told_at > ${CONFIRMED_BEFORE}, false) as is_told,
+      logged_in_at is not null or exists (select from customer_details d where d.customer_id = customers.id) as is_used
+    from customers where id = $1`,
+  // The first telling since the number was confirmed: a later one would confirm a number that was set between the two.
+  toldByPhone: `update customers set id_told_at = case when id_told_at > ${CONFIRMED_BEFORE} then id_told_at else $2 end
+    where id = $1`,
   proof: `select c.proof_tries, c.proof_tried_at, d.details, d.identity_index
     from customers c left join customer_details d on d.customer_id = c.id where c.id = $1`,
   proofTried: 'update customers set proof_tries = $2, proof_tried_at = $3 where id = $1',

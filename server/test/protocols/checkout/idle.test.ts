@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { later } from '../../../src/base/clock.ts';
+import { isPhoneIdle } from '../../../src/customers/index.ts';
 import type { TestPartner } from '../whitelabel/environment.ts';
 import { BACK, DETAILS, openBrowser, type PagesEnvironment, pagesEnvironment, type Shown } from './environment.ts';
 
@@ -288,6 +289,44 @@ test('a number that the partner sets after it was told the id is proved too, and
   const own = await acme.post('kyc/url', { customerId: same.customerId, type: 'INDIVIDUAL' });
   assert.ok(!isProof(await openBrowser().login(own.body.data.kycUrl)));
 });
+
+for (const [how, again] of [
+  ['by a refusal', (phoneNumber: string) => signsUp(phoneNumber, `third ${phoneNumber}`)],
+  [
+    'by a second name for the id',
+    async (phoneNumber: string, customerId: string) => {
+      const named = { customerId, clientCustomerId: `third ${phoneNumber}`, phoneNumber, type: 'INDIVIDUAL' };
+      assert.equal((await acme.post('kyc/url', named)).status, 200);
+    },
+  ],
+] as const)
+  test(`a number that was set after the id was told is not confirmed by telling the id again, ${how}`, async () => {
+    const { phoneNumber, customerId, proof } = await namedAway();
+    const isIdle = () =>
+      world.db.asSystem((tx) => {
+        const now = world.clock.now();
+        return isPhoneIdle(tx, { customerId, isByPhone: false, idleMs: IDLE_DAYS * DAY, now });
+      });
+    const link = async (): Promise<string> =>
+      (await acme.post('kyc/url', { customerId, type: 'INDIVIDUAL' })).body.data.kycUrl;
+    await signsUp(phoneNumber);
+    world.clock.advance(60_000);
+    const other = newPhone();
+    await acme.post('kyc/url', { customerId, phoneNumber: other, type: 'INDIVIDUAL' });
+    assert.equal(await isIdle(), true);
+    world.clock.advance(60_000);
+    await again(other, customerId);
+    assert.equal(await isIdle(), true, 'the second telling confirmed the number');
+    const browser = openBrowser();
+    assert.ok(isProof(await browser.login(await link())));
+    assert.ok(!isProof(await browser.go('prove', proof)));
+    // A login ends the first telling, and the next one counts again.
+    assert.equal(await isIdle(), false);
+    world.clock.advance(IDLE_DAYS * DAY);
+    assert.equal(await isIdle(), false);
+    await again(other, customerId);
+    assert.equal(await isIdle(), true, 'a telling after the login was not noted');
+  });
 
 test('a number that was typed and never confirmed is not asked for a proof', async () => {
   const phone = newPhone();
