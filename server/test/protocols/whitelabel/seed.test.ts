@@ -236,6 +236,17 @@ describe('KYB requirements', () => {
     assert.deepEqual((await own.get('kyb/requirements')).body.data, theDefault);
   });
 
+  for (const how of ['signed', 'unsigned'] as const)
+    test(`of a text that is no country are the default, ${how}`, async () => {
+      const get = (path: string) => (how === 'unsigned' ? acme.get(path, how) : acme.get(path));
+      const { data } = (await get('kyb/requirements')).body;
+      for (const text of ['United%20Kingdom', 'x'.repeat(2_000), 'I%00N', 'IN%0A', '%7F', '%ED%A0%80', 'ZZ', '7', '']) {
+        const { status, body, text: said } = await get(`kyb/requirements?country=${text}`);
+        assert.equal(status, 200, said);
+        assert.deepEqual(body.data, data, text);
+      }
+    });
+
   test('with a wrong signature are refused rather than answered as if unsigned', async () => {
     const { status, body } = await acme.get('kyb/requirements', { headers: { signature: '0'.repeat(128) } });
     assert.equal(status, 401);

@@ -4,7 +4,7 @@ import { BUSINESS_FORM } from '../../../customers/index.ts';
 import { type Market, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { businessForm } from '../../submissions.ts';
-import { type Fields, optional, text } from '../fields.ts';
+import { type Field, type Fields, optional } from '../fields.ts';
 import {
   allConfig,
   chainNumber,
@@ -39,8 +39,15 @@ const KYB_DEFAULT: Reply = {
   headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
 };
 
+/** Programs send names and other texts here too, and get the default form: no text is refused. */
+const anyCountry: Field<string> = { rule: 'a text', schema: { type: 'string' }, read: String };
+
 export const kybRequirementsFields = {
-  country: optional(text({ max: 8 }), 'Country that selects the form, two letters; without it, the default form', 'IN'),
+  country: optional(
+    anyCountry,
+    'Country that selects the form, two letters; without it, or with another text, the default form',
+    'IN',
+  ),
 };
 
 /** Unsigned: the form of the country, or the default. Signed: the partner's own form, if it has one. */
