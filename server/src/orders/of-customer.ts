@@ -20,22 +20,34 @@ const OWNER = 'coalesce(no.customer_id, na.customer_id)';
 const cancelled = (column: 'id' | 'deposit_id', customer = '$1'): string =>
   `select cr.${column} as id from refunds cr join fiat_accounts ca on ca.id = cr.fiat_account_id
     where ca.customer_id = ${customer} and cr.order_id is null and cr.state = 'cancelled'`;
-/** Without those of other customers. */
+/**
+ * Without those of other customers. The ids are found first, each way by its index: with `or` PostgreSQL would read and join all
+ * refunds.
+ */
 const refunds = (customer = '$1'): string =>
-  `select r.id from refunds r left join orders no on no.id = r.order_id left join fiat_accounts na on na.id = r.fiat_account_id
-    where (r.deposit_id in (${deposits(customer)}) or r.id in (${cancelled('id', customer)}))
-      and coalesce(${OWNER}, ${customer}) = ${customer}`;
-/** Deposits of which another customer, who is not erased, has a part: by an order, or by a refund. */
+  `select r.id from (
+      select dr.id from refunds dr where dr.deposit_id in (${deposits(customer)}) union ${cancelled('id', customer)}) as fr
+    join refunds r on r.id = fr.id
+    left join orders no on no.id = r.order_id left join fiat_accounts na on na.id = r.fiat_account_id
+    where coalesce(${OWNER}, ${customer}) = ${customer}`;
+/**
+ * Deposits of which another customer, who is not erased, has a part: by an order, or by a refund. From the parts to their customers:
+ * with `in`, PostgreSQL would go through all customers for each deposit.
+ */
 const shared = (customer = '$1'): string =>
   `select xd.id from deposits xd where xd.id in (${deposits(customer)}) and exists (
-    select from customers xc where xc.id <> ${customer} and xc.erased_at is null and xc.id in (
+    select from (
       select xo.customer_id from orders xo where xo.id = xd.order_id
       union all select xa.customer_id from refunds xr join fiat_accounts xa on xa.id = xr.fiat_account_id
-        where xr.deposit_id = xd.id and xr.order_id is null and xr.state <> 'cancelled'))`;
+        where xr.deposit_id = xd.id and xr.order_id is null and xr.state <> 'cancelled') as xp
+    join customers xc on xc.id = xp.customer_id where xc.id <> ${customer} and xc.erased_at is null)`;
 /** What is erased with the customer: a refund of nobody goes with the deposit. */
 const erasedRefunds = `${refunds()} and (${OWNER} is not null or r.deposit_id not in (${shared()}))`;
+/** By order only those that an index finds; the others of an order are of its refunds. */
 const payouts = (customer = '$1', of = refunds(customer)): string =>
-  `select op.id from payouts op join orders oo on oo.id = op.order_id where oo.customer_id = ${customer}
+  `select op.id from payouts op join orders oo on oo.id = op.order_id where oo.customer_id = ${customer} and op.purpose = 'payout'
+    union select tp.id from payouts tp join refunds tr on tr.id = tp.refund_id join orders o on o.id = tr.order_id
+      where o.customer_id = ${customer}
     union select rp.id from payouts rp where rp.refund_id in (${of})`;
 
 /** SQL that selects the ids of a customer's money. Each takes an expression of the customer's id, by default `$1`. */
