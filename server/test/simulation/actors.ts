@@ -46,6 +46,7 @@ import { type Moves, openMoves } from './moves.ts';
 import { FIAT, OTHER_CURRENCY, OTHER_FIAT } from './outside.bank.ts';
 import { FAUCET, HOT_ADDRESS, RAIL, TOKENS } from './outside.chain.ts';
 import type { Environment, OurProcess } from './process.ts';
+import type { Promises } from './promises.ts';
 import { blockOfCustomer, blockOfOrder, killSwitch, whenDone } from './stops.ts';
 
 export interface Terms {
@@ -154,6 +155,8 @@ export function openActors(
     processes: () => OurProcess[];
     /** Called with every order. */
     made: (one: Noted) => void;
+    /** A cap, and how customers come where there is one (promises.ts). */
+    promises: Promises | undefined;
     /** After a restore, operators make no other decision before they have released payouts. */
     isRestoring: () => boolean;
     /** Not while a restore will lose the compensation: the rails do not show what it was for. */
@@ -161,7 +164,7 @@ export function openActors(
   },
 ): Actors {
   const { scheduler, faults, bank, chain } = world;
-  const { chance, compensations, forMs } = deps;
+  const { chance, compensations, forMs, promises } = deps;
   const noted: Noted[] = [];
   let planned = 0;
   let unmade = 0;
@@ -201,7 +204,10 @@ export function openActors(
       });
   }
 
-  for (let n = 0; n < deps.orders; n += 1) later(15_000 + chance.int(0, forMs), () => orderNumber(n, 1));
+  for (let n = 0; n < deps.orders; n += 1) {
+    const at = 15_000 + chance.int(0, forMs);
+    later(promises?.comesAt(n, at) ?? at, () => orderNumber(n, 1));
+  }
 
   function orderNumber(n: number, attempt: number): void {
     const alive = deps.processes().filter(({ dead }) => !dead);
@@ -225,7 +231,9 @@ export function openActors(
         },
         (error: unknown) => {
           // A lost connection and a missing price are reported to the customer, who tries again.
-          const told = error instanceof Unavailable || (error instanceof Refusal && TOLD.has(error.code));
+          const isForCap = promises !== undefined && error instanceof Refusal && error.code === 'exposure_exceeded';
+          if (isForCap) promises.refused();
+          const told = isForCap || error instanceof Unavailable || (error instanceof Refusal && TOLD.has(error.code));
           if (!told && !isLost(error)) world.complain('create', error);
           scheduler.within({ process: undefined, task: 'customer' }, again);
         },
@@ -250,7 +258,10 @@ export function openActors(
         accounts: own,
         customer: await findCustomer(tx, own[0]?.customer ?? ''),
         depositUnits: units,
-        quote: await createQuote(tx, { partner, market: found, depositUnits: units, now: clock.now() }),
+        quote:
+          promises?.hasQuote(n) === false
+            ? undefined
+            : await createQuote(tx, { partner, market: found, depositUnits: units, now: clock.now() }),
       };
     });
     if (faults.occurs('quote_expired')) await new Promise((wake) => setTimeout(wake, QUOTE_MS + chance.int(1, 20_000)));
@@ -262,8 +273,7 @@ export function openActors(
         customer,
         market,
         depositUnits,
-        rate: quote.rate,
-        payoutUnits: quote.payoutUnits,
+        ...(quote === undefined ? {} : { rate: quote.rate, payoutUnits: quote.payoutUnits }),
         ...(first === undefined ? {} : { fiatAccountId: first.id }),
         ...(direction === 'onramp' ? { payoutAddress: address } : { refundAddress: address }),
         ...(held ? { merchantReference: 'screen:hold' } : {}),
@@ -294,6 +304,7 @@ export function openActors(
   /** One payment into an order, on its deposit rail. */
   function pays(one: Noted, units: bigint, how: { otherAsset?: true; again?: true } = {}): void {
     const { order, lines } = one;
+    promises?.handled(one);
     if (order.direction === 'offramp') {
       const contract = how.otherAsset ? TOKENS.usdt : TOKENS.usdc;
       chain.transfer(`0xcustomer${order.id}`, order.depositTarget, contract, units);
@@ -512,9 +523,11 @@ export function openActors(
   function meddle(one: Noted): void {
     const { id, customerId } = one.order;
     const soon = (body: () => void) =>
-      later(chance.int(500, 60_000), () =>
-        faults.ended || deps.isRestoring() || one.isLeftAlone === true ? undefined : body(),
-      );
+      later(chance.int(500, 60_000), () => {
+        if (faults.ended || deps.isRestoring() || one.isLeftAlone === true) return;
+        promises?.handled(one);
+        body();
+      });
     const actions = (
       what: string,
       body: (tx: Tx, context: OrdersContext, action: Action) => Promise<unknown>,
@@ -581,9 +594,11 @@ export function openActors(
     });
 
   /** Further actions of moves.ts, at any moment. */
-  function stepIn({ order: { id } }: Noted): void {
+  function stepIn(one: Noted): void {
+    const { id } = one.order;
     moves?.stepsIn((how) => {
       if (faults.ended) return;
+      promises?.handled(one);
       if (how === 'to the sender') return refundsToSender(id);
       if (how === 'without a destination') return requestsRefund(id);
       inTx('hold', (tx, now, { context }) => holdBack(context, tx, stepping(id, now)));

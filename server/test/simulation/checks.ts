@@ -21,6 +21,7 @@ import type { Stray } from './strays.ts';
 export const KINDS = {
   paid_twice: 'more left at a rail than an order, or a key, may have',
   paid_against: 'money left against a block, a kill switch, a clearing time, a limit or the number of people',
+  promised: 'more is promised than a cap lets, or at a price that nobody should believe',
   lost: 'money that nobody has, or that nobody has been told of',
   ends: 'a party ends with another amount than it must',
   rounding: 'more promised than the rate gives',

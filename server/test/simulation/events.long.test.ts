@@ -129,3 +129,21 @@ test('with transfers to own addresses: each leaves once, and only past what peop
     ({ own }) => own,
   );
 });
+
+test('with a cap on promises: unpaid orders never pass it, though customers come at the same moment', async () => {
+  await playUntil(
+    fixture,
+    ['promised below the cap', 'refused for the cap'],
+    [22, 62, 102, 142, 182].map((seed) => ({ seed, orders: 20 })),
+    ({ promises }) => promises,
+  );
+});
+
+test('with a source that says wild prices: no order is made at them', async () => {
+  await playUntil(
+    fixture,
+    ['a hundred times the price said', 'a hundredth of the price said', 'an order made meanwhile'],
+    [28, 77, 68, 117, 108].map((seed) => ({ seed, orders: 20 })),
+    ({ wild }) => wild,
+  );
+});

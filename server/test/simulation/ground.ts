@@ -190,9 +190,16 @@ export function fixtureAt(place: Place, end: () => Promise<void> = async () => {
   const clock = openClock(place.clockFile);
   return {
     place,
-    async database() {
+    /** @param of.capUnits the most that may be promised to the partner at a time */
+    async database({ capUnits }: { capUnits?: bigint | undefined } = {}) {
       const name = `run_${randomBytes(4).toString('hex')}`;
       await onServer(adminUrl, `create database ${name} template ${TEMPLATE} strategy file_copy`);
+      if (capUnits !== undefined)
+        await onServer(
+          urlOf(adminUrl, name),
+          `insert into cloverleaf.exposure_caps (partner_id, fiat_asset, max_units)
+           select id, '${FIAT}', ${capUnits} from cloverleaf.partners`,
+        );
       const older = `${name}_older`;
       const urls = (of: string) => ({ adminUrl: urlOf(adminUrl, of), serverUrl: urlOf(serverUrl, of) });
       const drop = (one: string) => onServer(adminUrl, `drop database if exists ${one} with (force)`);

@@ -23,9 +23,11 @@ import { hasMeetings } from './meetings.ts';
 import { hasMoves } from './moves.ts';
 import { declares, forgets } from './outage.ts';
 import { sendsToOwn } from './own.ts';
+import { hasCap } from './promises.ts';
 import { lacksReferences } from './references.ts';
 import { changesRules } from './rules.ts';
 import { hasStrays } from './strays.ts';
+import { goesWild } from './wild.ts';
 import { openWorkers, type Workers } from './workers.ts';
 
 interface Mutant {
@@ -54,6 +56,10 @@ interface Mutant {
   again?: true;
   /** Only a seed with transfers to own addresses shows it (own.ts). */
   own?: true;
+  /** Only a seed with a cap on promises shows it (promises.ts). */
+  capped?: true;
+  /** Only a seed with wild prices shows it (wild.ts). */
+  wild?: true;
   /**
    * Seeds seldom bring it about: transactions that overlap by milliseconds, or an action that nobody simulated takes. This test does:
    * the copy with the bug runs it instead of seeds.
@@ -92,6 +98,9 @@ const REFUNDS = 'src/orders/refunds/refunds.ts';
 const COMPENSATE = 'src/orders/refunds/compensate.ts';
 const TRANSFERS = 'src/treasury/transfers.ts';
 const TRANSFER_DESK = 'src/treasury/transfers.desk.ts';
+const CREATE = 'src/orders/create.ts';
+const LIMITS = 'src/partners/limits.ts';
+const BREAKER = 'src/quotes/breaker.ts';
 
 const MUTANTS: readonly Mutant[] = [
   {
@@ -1329,6 +1338,42 @@ const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'a cap on promises does not count unpaid orders',
+    kinds: ['promised'],
+    capped: true,
+    changes: [
+      {
+        file: CREATE,
+        from: 'requireWithin(cap, { asked: worthOnMarket(input.market, quote), live, fiat });',
+        to: 'void live;',
+      },
+    ],
+  },
+  {
+    name: 'a cap on promises is counted without its lock',
+    kinds: ['promised'],
+    capped: true,
+    changes: [
+      {
+        file: LIMITS,
+        from: 'if (cap !== null) tx.defer(sql.lockExposure, [`exposure ${partnerId} ${fiat}`]);',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a price is believed at once, however far it jumped',
+    kinds: ['promised'],
+    wild: true,
+    changes: [
+      {
+        file: BREAKER,
+        from: 'if (before.level !== null && !isNear(rate, before.level, rules.jumpBps))',
+        to: 'if (before.level !== null && !isNear(rate, rate, rules.jumpBps))',
+      },
+    ],
+  },
 ];
 
 /** By name, the seed that last found it (`--note`): tried first, and only a hint. */
@@ -1488,6 +1533,8 @@ async function find(
     rules,
     again,
     own,
+    capped,
+    wild,
     declares: ofDeclared,
     forgets: ofForgetful,
   }: Mutant,
@@ -1503,6 +1550,8 @@ async function find(
       (rules !== true || changesRules(seed)) &&
       (again !== true || laysAgain(seed)) &&
       (own !== true || sendsToOwn(seed)) &&
+      (capped !== true || hasCap(seed)) &&
+      (wild !== true || goesWild(seed)) &&
       (ofDeclared !== true || declares(seed)) &&
       (ofForgetful !== true || forgets(seed)),
   );

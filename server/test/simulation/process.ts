@@ -53,6 +53,7 @@ import type { Nameless } from './references.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Signing } from './signing.ts';
 import type { Stops } from './stops.ts';
+import type { Wild } from './wild.ts';
 
 export interface OurProcess extends SimulatedProcess {
   clockOffsetMs: number;
@@ -100,6 +101,8 @@ export interface Environment {
   unanswered: (rail: string) => void;
   /** Present prices, as a difference from the table's in basis points. */
   priceBps: () => number;
+  /** The source says wild prices for a while (wild.ts). */
+  wild?: Pick<Wild, 'fed'> | undefined;
   /** The gate asks whether a destination waits for its customer. */
   waits: boolean;
   /** How long a result of the screener is valid; the usual time by default (rules.ts). */
@@ -285,17 +288,18 @@ const noted = ({ screened, asked, scheduler }: Environment, screener: Screener):
   };
 };
 
-function priceSource({ faults, priceBps }: Environment): PriceSource {
+function priceSource({ faults, priceBps, wild }: Environment): PriceSource {
   const fixed = fixedSource();
   return {
     code: 'fixed',
     async fetch(pairs) {
       if (faults.occurs('price_gap')) throw new Unavailable('fixed', 'no prices now');
       const bps = BigInt(10_000 + priceBps());
-      return (await fixed.fetch(pairs)).map((one) => ({
+      const prices = (await fixed.fetch(pairs)).map((one) => ({
         ...one,
         rate: { num: one.rate.num * bps, den: one.rate.den * 10_000n },
       }));
+      return wild?.fed(prices) ?? prices;
     },
   };
 }

@@ -47,6 +47,8 @@ export interface Report {
   own?: { played: number; done: Record<string, number> };
   rules?: { played: number; done: Record<string, number> };
   again?: { played: number; done: Record<string, number> };
+  promises?: { played: number; done: Record<string, number> };
+  wild?: { played: number; done: Record<string, number> };
   /** All other violations. */
   unexplained: number;
   failing: { seed: number; violations: Violation[]; again: string }[];
@@ -99,6 +101,10 @@ export function openTally(): Tally {
   const withRules = new Map<string, number>();
   let laidAgain = 0;
   const withAgain = new Map<string, number>();
+  let capped = 0;
+  const withCap = new Map<string, number>();
+  let wild = 0;
+  const withWild = new Map<string, number>();
   const withMeetings = new Map<string, number>();
   const withReferences = new Map<string, number>();
   const withContradictions = new Map<string, number>();
@@ -146,6 +152,10 @@ export function openTally(): Tally {
       for (const [what, times] of told.rules ?? []) addTo(withRules, what, times);
       if (told.again !== undefined) laidAgain += 1;
       for (const [what, times] of told.again ?? []) addTo(withAgain, what, times);
+      if (told.promises !== undefined) capped += 1;
+      for (const [what, times] of told.promises ?? []) addTo(withCap, what, times);
+      if (told.wild !== undefined) wild += 1;
+      for (const [what, times] of told.wild ?? []) addTo(withWild, what, times);
       if (told.outages !== undefined) outages += 1;
       for (const [what, times] of told.outages ?? []) addTo(withOutages, what, times);
       if (told.restored !== undefined) restores += 1;
@@ -214,6 +224,8 @@ export function openTally(): Tally {
         own: { played: own, done: sorted(withOwn) },
         rules: { played: rules, done: sorted(withRules) },
         again: { played: laidAgain, done: sorted(withAgain) },
+        promises: { played: capped, done: sorted(withCap) },
+        wild: { played: wild, done: sorted(withWild) },
         unexplained: violations - paidTwice - paidAgainst - lost,
         failing: failing.toSorted((a, b) => a.seed - b.seed),
       };
@@ -287,6 +299,8 @@ export function inWords(report: Report): string[] {
     `runs with transfers to own addresses: ${report.own?.played ?? 0}: ${list(report.own?.done ?? {})}`,
     `runs in which rules change: ${report.rules?.played ?? 0}: ${list(report.rules?.done ?? {})}`,
     `runs in which what stands is laid again: ${report.again?.played ?? 0}: ${list(report.again?.done ?? {})}`,
+    `runs with a cap on promises: ${report.promises?.played ?? 0}: ${list(report.promises?.done ?? {})}`,
+    `runs with wild prices: ${report.wild?.played ?? 0}: ${list(report.wild?.done ?? {})}`,
     `paid twice ${report.paidTwice}, lost ${report.lost}, unexplained ${report.unexplained}`,
     `paid against a block, kill switch, clearing time or limit ${report.paidAgainst} (of ${report.submissions} submissions looked at)`,
   ];

@@ -23,6 +23,7 @@ import { openChain } from './outside.chain.ts';
 import { type Own, openOwn, sendsToOwn } from './own.ts';
 import { openParts, type Parts, recallsParts } from './parts.ts';
 import { type Environment, type OurProcess, startProcess } from './process.ts';
+import { hasCap, openPromises, type Promises } from './promises.ts';
 import { lacksReferences, openReferences, type References } from './references.ts';
 import { openRestore, type Restore, restores } from './restore.ts';
 import { changesRules, openRules, type Rules, SCREENING_MAX_AGE_MS } from './rules.ts';
@@ -31,6 +32,7 @@ import { openSigning, type Signing } from './signing.ts';
 import { openStops } from './stops.ts';
 import { hasStrays, openStrays, type Strays } from './strays.ts';
 import { realNow } from './time.ts';
+import { goesWild, openWild, type Wild } from './wild.ts';
 
 export interface Outcome {
   seed: number;
@@ -70,6 +72,10 @@ export interface Outcome {
   own?: ReadonlyMap<string, number>;
   /** Changes of rules, with counts (rules.ts). */
   rules?: ReadonlyMap<string, number>;
+  /** Orders below a cap on promises, and refused for it (promises.ts). */
+  promises?: ReadonlyMap<string, number>;
+  /** Wild prices that a source said, with counts (wild.ts). */
+  wild?: ReadonlyMap<string, number>;
   steps: number;
   waits: number;
   /** Statements that PostgreSQL ended because of a deadlock. */
@@ -122,7 +128,13 @@ export async function simulate(
   { seed, orders, restore, endAt, lie, until = [] }: Play,
 ): Promise<Outcome> {
   const startedAt = realNow();
-  const database = await fixture.database();
+  const isRestored = restore ?? restores(seed);
+  // The books of an older copy lack promises that customers know of.
+  const promises: Promises | undefined =
+    hasCap(seed) && !isRestored
+      ? openPromises({ seed, now: () => scheduler.time.now(), spreadMs: () => guard.spreadMs })
+      : undefined;
+  const database = await fixture.database({ capUnits: promises?.capUnits });
   const chance = chanceOf(seed);
   // Some runs are calm, some wild.
   const faults = openFaults(chance, chance.pick([0.3, 1, 1, 2]));
@@ -261,7 +273,6 @@ export async function simulate(
   const notedOf = (id: string) => actors?.noted.find(({ order }) => String(order.id) === id);
   const screened = new Map<string, number>();
   const stops = openStops(() => scheduler.time.now());
-  const isRestored = restore ?? restores(seed);
   const truth: Truth = {
     customerOf: (id) => {
       const one = notedOf(id);
@@ -289,11 +300,13 @@ export async function simulate(
   const against = (what: string): void => violated('paid_against', what);
   const guard: Guard = openGuard({
     violated: against,
-    submitted: ({ order_id, follows, purpose, deposits, deposit_units, payout_units }) => {
+    submitted: ({ order_id, follows, purpose, asset, deposits, deposit_units, payout_units }) => {
       // Money of a converted order that law releases leaves in place of its payout.
       const paysOut = purpose === 'payout' || deposits.some(({ origin }) => origin === 'released');
       if (order_id === null || !paysOut) return;
       const terms = { depositUnits: BigInt(deposit_units ?? 0), payoutUnits: BigInt(payout_units ?? 0) };
+      const why = purpose === 'payout' ? wild?.paysOut(asset, terms) : undefined;
+      if (why !== undefined) violated('promised', `order ${order_id} ${why}`);
       notedOf(follows ?? order_id)?.terms.set(order_id, terms);
     },
     truth,
@@ -337,6 +350,13 @@ export async function simulate(
     },
   });
   let priceBps = 0;
+  const wild: Wild | undefined =
+    goesWild(seed) && !isRestored
+      ? openWild({
+          ...{ seed, after: outside.after },
+          ...{ hasOrders: () => (actors?.noted.length ?? 0) > 0, ended: () => faults.ended },
+        })
+      : undefined;
   const world: Environment = {
     scheduler,
     backends,
@@ -359,6 +379,7 @@ export async function simulate(
       if (rail.startsWith('bank.')) outage?.unanswered();
     },
     priceBps: () => priceBps,
+    wild,
     waits: hasMoves(seed),
     screeningMaxAgeMs: changesRules(seed) ? SCREENING_MAX_AGE_MS : undefined,
   };
@@ -374,11 +395,13 @@ export async function simulate(
     const made = (one: Noted) => {
       const why = roundedUp(one.order);
       if (why !== undefined) violated('rounding', why);
+      for (const wrong of [promises?.made(one), wild?.made(one.order)])
+        if (wrong !== undefined) violated('promised', wrong);
       rules?.made(one);
     };
     actors = openActors(world, {
       ...{ moves: hasMoves(seed) && restore !== true ? seed : undefined },
-      ...{ chance, made, orders, forMs: ORDERS_MS, processes: () => processes },
+      ...{ chance, made, orders, promises, forMs: ORDERS_MS, processes: () => processes },
       isRestoring: () => restored?.isUnderWay ?? false,
       compensations: chanceOf(seed ^ 0x5eed),
       mayCompensate: () => restored?.isLosing !== true,
@@ -537,6 +560,8 @@ export async function simulate(
     ...(own === undefined ? {} : { own: own.done }),
     ...(rules === undefined ? {} : { rules: rules.done }),
     ...(again === undefined ? {} : { again: again.done }),
+    ...(promises === undefined ? {} : { promises: promises.done }),
+    ...(wild === undefined ? {} : { wild: wild.done }),
     steps: scheduler.steps,
     waits: scheduler.waits,
     deadlocks,
