@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { formatUnits } from '../../src/base/money.ts';
 import { balancesOf } from '../../src/ledger/index.ts';
+import { setRule } from '../../src/operators/index.ts';
 import { CHAIN_RAIL, type Drills, openDrills } from '../support/drills.ts';
 
 let w: Drills;
@@ -91,7 +92,7 @@ test('two equal payouts are not matched automatically: both wait with a case unt
   await w.isClean();
 });
 
-test('a payment of a lost order has no row: two people declare it foreign, or find the payout by its hash', async () => {
+test('a payment of a lost order has no row: two people declare it foreign, and book what it paid', async () => {
   const restores = await w.backup();
   const recipient = someone();
   const lost = await w.buys('40', recipient);
@@ -175,6 +176,76 @@ test('a payout created again only after the restore is matched with its earlier 
   await w.takesStatements();
   await w.reaches(order.id, 'settled');
   assert.equal((await w.paidTo(order.address)).length, 1, 'it was paid again');
+  await w.until('no case is open', async () => (await w.openCases()).length === 0);
+  await w.isClean();
+});
+
+test('two people settle a payout by the hash that one of them knows: only if it is final, ours and in no row; it is paid once', async () => {
+  // It takes two, also where the rules let one person act.
+  const rule = { action: 'payout.*', right: '*', asset: '*', aboveUnits: 0n };
+  await w.read((tx) => setRule(tx, { ...rule, people: 1 }));
+  await stops(CHAIN_RAIL);
+  const recipient = someone();
+  const before = await w.buys('30', recipient);
+  w.pays(before);
+  await w.takesStatements();
+  await w.lifts('rail', CHAIN_RAIL);
+  await w.reaches(before.id, 'settled');
+  const [known = ''] = await w.hashesTo(recipient);
+  await stops(CHAIN_RAIL);
+  // Alike, so the server does not match them by itself.
+  const orders = [await w.buys('30', recipient), await w.buys('30', recipient)];
+  for (const order of orders) w.pays(order);
+  await w.takesStatements();
+  for (const { id } of orders) await w.reaches(id, 'paying_out');
+  const foreign = await w.sendsTokens(recipient, '30');
+  await w.isFinal();
+  const restores = await w.backup();
+  await w.anvil.rpc('evm_setIntervalMining', [0]);
+  const ours = async () => (await w.hashesTo(recipient)).filter((hash) => hash !== known && hash !== foreign);
+  await w.lifts('rail', CHAIN_RAIL);
+  for (const { id } of orders)
+    await w.until('it is with the node', async () => (await w.payoutStates(id)).includes('submitted'));
+  await w.anvil.mine(1);
+  await w.until('both are mined', async () => (await ours()).length === 2);
+  const [first = '', second = ''] = await ours();
+
+  await restores();
+  await letsPayoutsGo();
+  const [one, other] = orders.map(({ id }) => id);
+  const path = `/payouts/pay_${one}_1/settle-by`;
+  /** One person proposes it, which changes nothing; the answer is the one to the second person. */
+  const bothSay = async (hash: string) => {
+    const alone = await w.tries(path, { hash });
+    assert.deepEqual([alone.status, alone.body.outcome], [202, 'proposed'], JSON.stringify(alone));
+    const again = await w.tries(`/proposals/${alone.body.proposal}/confirm`, {});
+    assert.ok(again.status >= 400, `one person confirmed it alone: ${JSON.stringify(again)}`);
+    assert.equal(await w.stateOf(one ?? 0n), 'paying_out', 'one person settled it alone');
+    return await w.tries(`/proposals/${alone.body.proposal}/confirm`, {}, w.secondToken());
+  };
+  const isRefused = async (hash: string, why: RegExp) => {
+    const { status, body } = await bothSay(hash);
+    assert.deepEqual([status, body.reason], [409, 'does_not_fit'], JSON.stringify(body));
+    assert.match(body.error, why);
+  };
+  await isRefused(first, /no final block holds/);
+  await w.anvil.rpc('evm_setIntervalMining', [1]);
+  await w.isFinal();
+  await isRefused(foreign, /no final block holds a transaction of our wallet/);
+  await isRefused(known, /in the books already/);
+  assert.deepEqual(
+    (await w.traceOf(one ?? 0n)).payouts.map(({ reference }) => reference),
+    [null],
+  );
+  const settled = await bothSay(second);
+  assert.equal(settled.status, 200, JSON.stringify(settled));
+  await w.reaches(one ?? 0n, 'settled');
+  assert.equal((await w.traceOf(one ?? 0n)).payouts[0]?.reference, second);
+  // Now only the other payout fits the other transaction.
+  await w.reaches(other ?? 0n, 'settled');
+  assert.equal((await w.traceOf(other ?? 0n)).payouts[0]?.reference, first);
+  await w.lifts('rail', CHAIN_RAIL);
+  assert.equal((await w.paidTo(recipient)).length, 3, 'it was paid again');
   await w.until('no case is open', async () => (await w.openCases()).length === 0);
   await w.isClean();
 });
