@@ -21,6 +21,7 @@ let world: Awaited<ReturnType<typeof openSaleEnvironment>>;
 let desk: ManualDesk;
 let workers: Awaited<ReturnType<typeof startWorkers>>;
 let app: ReturnType<typeof createServer>;
+let baseUrl: string;
 let ada: Person;
 let bea: Person;
 
@@ -39,7 +40,7 @@ before(async () => {
   workers = await startWorkers({ db, clock, log, handlers: world.handlers() });
   app = createServer({ log });
   await app.register(operatorApi(fixture, { bank: desk, rails: world.context.rails, orders: world.context }));
-  const baseUrl = await app.listen({ port: 0, host: '127.0.0.1' });
+  baseUrl = await app.listen({ port: 0, host: '127.0.0.1' });
   ada = await operatorNamed({ ...fixture, baseUrl }, 'ada', 'admin');
   bea = await operatorNamed({ ...fixture, baseUrl }, 'bea', 'admin');
 });
@@ -79,6 +80,20 @@ async function files(): Promise<string> {
   for (const { id } of await fixture.db.asSystem((tx) => desk.batches(tx)))
     found.push(await fileOf(id).catch(() => ''));
   return found.join('\n');
+}
+
+/** Two people download a closed file. @returns its bytes as text */
+async function downloads(file: string): Promise<string> {
+  const proposed = await ada.does(`/bank/files/${file}/download`);
+  assert.equal(proposed.status, 202, JSON.stringify(proposed.body));
+  // The reply is the file, and no JSON.
+  const reply = await fetch(`${baseUrl}/operator/v1/proposals/${proposed.body.proposal}/confirm`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${bea.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ reason: 'to be uploaded' }),
+  });
+  assert.equal(reply.status, 200);
+  return await reply.text();
 }
 
 /**
@@ -151,5 +166,27 @@ describe('a customer who is blocked', () => {
     await isIn(order, 'payout_held');
     await staysIn(order);
     assert.notEqual(await world.stateOf(other), 'paying_out');
+  });
+
+  test('after its file was downloaded: nothing stops the payout, the reply names it as submitted, and a case says so', async () => {
+    const order = await listed();
+    const closed = await agree('/bank/files', { asset: 'inr' });
+    assert.match(await downloads(closed.body.id), keysOf(order));
+    const other = await world.sells();
+    const said = await ada.does(`/customers/${order.customerId}/block`);
+    assert.equal(said.status, 200, JSON.stringify(said.body));
+    assert.deepEqual(said.body.underWay, { held: [], submitted: [keyOf(order)], orders: [] });
+    const { cases } = (await ada.reads('/cases?kind=block_too_late')).body;
+    const of = (customerId: string) =>
+      cases.filter(({ subject }: { subject: string }) => subject === `customer:${customerId}`);
+    const [late, ...more] = of(order.customerId);
+    assert.deepEqual(more, []);
+    assert.equal(late?.reason, '1 submitted before the block');
+    const { facts } = (await ada.reads(`/cases/${late.id}`)).body;
+    assert.deepEqual(facts.payouts, [keyOf(order)]);
+    // It may have been paid, so it stays as it is until the bank's statement shows what happened.
+    assert.equal((await world.payoutOf(order)).state, 'submitted');
+    assert.equal(await world.stateOf(order), 'paying_out');
+    assert.deepEqual(of(other.customerId), []);
   });
 });
