@@ -8,9 +8,11 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { formatUnits } from '../../src/base/money.ts';
+import { trace } from '../../src/orders/index.ts';
 import { createKey, createPartner, heldDestination, revokeKey, type Scope } from '../../src/partners/index.ts';
 import { ROUTES } from '../../src/protocols/whitelabel/index.ts';
-import { type Person, takes, twoDo } from '../protocols/operator/people.ts';
+import { confirmedBy, oneOrTwoDo, type Person, takes, twoDo } from '../protocols/operator/people.ts';
 import { type Came, type Client, newPhone, openClient } from '../support/client.ts';
 import { BUSINESS, PERSON } from '../support/identities.ts';
 import { png } from '../support/pictures.ts';
@@ -326,6 +328,97 @@ describe('a key that leaked', () => {
     assert.deepEqual([containments[0].endedBy, containments[0].apiKey], ['bea', thief.apiKey]);
     assert.equal(await page(made.link), 200);
     assert.equal(stranger.seen.at(-1)?.body.subject === `order:${sale.id}`, false);
+  });
+});
+
+describe('money for a destination that a leaked key added', () => {
+  const isHeld = async (id: bigint, kind: string, reason: RegExp): Promise<void> => {
+    const found = await world.until(`order ${id} has a case ${kind}`, async () =>
+      (
+        await world.read((tx) =>
+          tx.rows<{ kind: string; reason: string }>(
+            'select kind, reason from cases where subject = $1 and closed_at is null',
+            [`order:${id}`],
+          ),
+        )
+      ).find((one) => one.kind === kind),
+    );
+    assert.match(found.reason, reason);
+  };
+
+  test('waits until two people release the destination, and is then paid once', async () => {
+    const customer = await world.verifiedCustomer();
+    await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 50, beyond: 'refund' } });
+    const sale = await world.sells('100', 'usdc', { customer });
+    world.clock.advance(2_000);
+    const since = world.clock.now().toISOString();
+    const thief = await keyOf(partnerId, 'another that leaks');
+    const [address, refund] = [world.newAddress(), world.newAddress()];
+    const bought = data(
+      await thief.post('onramp/createTransaction', {
+        ...{ fromCurrency: 'INR', toCurrency: 'usdc', chain: 'matic20', fromAmount: '5000', paymentMethodType: 'UPI' },
+        ...{ customerId: customer.id, depositAddress: address },
+      }),
+    );
+    const order = BigInt(bought.transactionId);
+    const account = { customerId: customer.id, fiatAccount: '000155556666', ifsc: 'HDFC0000001' };
+    const { fiatAccountId } = data(await thief.post('bank/addFiatAccount', account));
+    const sold = await world.sells('10', 'usdc', { customer: { id: customer.id, fiatAccountId } });
+    const named = { customerId: customer.id, transactionId: String(sale.id), address: refund };
+    data(await thief.put('offramp/refundDestination', named));
+    const said = await ada.does(`/partners/${partnerId}/suspend`, { since, key: thief.apiKey });
+    assert.equal(said.status, 200, JSON.stringify(said.body));
+    const { destination, account: accounts } = said.body.after.held;
+    assert.deepEqual([destination, accounts], [2, 1], JSON.stringify(said.body.after));
+
+    await world.credits({ ...bought, fiat: 'INR', reference: bought.fiatPaymentInstructions.otp }, '5000');
+    await world.pays(sale, '50');
+    await world.pays(sold, '10');
+    await world.mines(2);
+    await isHeld(order, 'payout_held', /^held: destination_held$/);
+    await isHeld(sold.id, 'payout_held', /^held: destination_held$/);
+    await world.deadlinePasses();
+    await isHeld(sale.id, 'refund_destination_held', /screening does not allow/);
+    const states = async () =>
+      (await world.read((tx) => Promise.all([order, sold.id, sale.id].map((id) => trace(tx, id))))).map(
+        (one) => one.order.state,
+      );
+    const arrived = async () => [
+      ...[await world.tokensOf(address, 'usdc'), await world.tokensOf(refund, 'usdc')],
+      (await world.bank.payments(`pay_${sold.id}_1`)).length + (await world.bank.payments(`pay_${sold.id}_2`)).length,
+    ];
+    assert.deepEqual(await states(), ['payout_held', 'payout_held', 'on_hold']);
+
+    const { held } = (await vic.reads(`/partners/${partnerId}/held?state=held`)).body;
+    const isKind = ({ kind }: Came) => kind === 'destination' || kind === 'account';
+    const release = { items: held.filter(isKind).map((item: Came) => item.id) };
+    assert.equal(release.items.length, 3);
+    const proposed = await ada.does(`/partners/${partnerId}/held/release`, release);
+    assert.equal(proposed.status, 202, 'one person released it');
+    // Two people who agree on the order alone do not make its destination trusted.
+    const again = await oneOrTwoDo(ada, bea, `/orders/${sale.id}/refund`, { failure: 'amount' });
+    assert.equal(again.body.reason, 'destination_held', JSON.stringify(again.body));
+    assert.deepEqual(await states(), ['payout_held', 'payout_held', 'on_hold']);
+    assert.deepEqual(await arrived(), ['0', '0', 0]);
+
+    assert.equal((await confirmedBy(bea, proposed)).status, 200);
+    for (const [path, input] of [
+      [`/orders/${order}/retry`, {}],
+      [`/orders/${sold.id}/retry`, {}],
+      [`/orders/${sale.id}/refund`, { failure: 'amount' }],
+    ] as const) {
+      const done = await oneOrTwoDo(ada, bea, path, input);
+      assert.equal(done.status, 200, JSON.stringify(done.body));
+    }
+    await world.until('all have arrived', async () => {
+      await world.mines(1);
+      return (await states()).join() === 'settled,settled,refunded';
+    });
+    const { payoutUnits } = (await world.read((tx) => trace(tx, order))).order;
+    assert.deepEqual(await arrived(), [formatUnits(payoutUnits, 6), '50', 1]);
+    await agreed(`/partners/${partnerId}/held/release`, { items: 'all' });
+    await agreed(`/partners/${partnerId}/resume`);
+    await world.goesBy('offramp', 'usdc', {});
   });
 });
 
