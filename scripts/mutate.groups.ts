@@ -63,6 +63,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
       'operators/audit.ts',
       'operators/people.ts',
       'operators/proposals.ts',
+      'operators/renamed.ts',
       'operators/rules.ts',
       'operators/takes.ts',
     ],

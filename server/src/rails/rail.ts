@@ -109,9 +109,8 @@ export interface Rail {
    */
   mayHavePaid?(tx: Tx, order: PaidPerhaps): Promise<'unread' | 'undecided' | undefined>;
   /**
-   * After such a restore: whether this rail may have returned the money of an order in the time that the books have lost. Answers
-   * as `mayHavePaid`; a payment that fits no row matches if it is of the deposit's asset and not more than the order received.
-   * Reads rows only.
+   * As `mayHavePaid`: whether this rail may have returned an order's money. A payment that fits no row matches if it is of the
+   * deposit's asset and not more than the order received.
    */
   mayHaveReturned?(tx: Tx, order: ReturnedPerhaps): Promise<'unread' | 'undecided' | undefined>;
   /**

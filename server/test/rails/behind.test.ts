@@ -214,8 +214,9 @@ test('the rail may have returned what an order received by a payment that fits n
        values ($1, 'hot', $2, $3, $4, 1, now(), true, 0, '', '\\x00', 0, '{}', '0xann', $5, $6, now())`,
       [RAIL, ++nonce, `0xfound${nonce}`, state, asset, units],
     );
+  await rows.cryptoAsset('other.fake', 'fake', '0x02');
   await found(101n, 'usdc.fake', 'open');
-  await found(99n, 'eth.fake', 'open');
+  await found(99n, 'other.fake', 'open');
   assert.equal(await mayHaveReturned(), undefined, 'of another asset, or more than the order received');
   await found(100n, 'usdc.fake', 'open');
   assert.equal(await mayHaveReturned(), 'undecided');

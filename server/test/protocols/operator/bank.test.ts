@@ -1,6 +1,6 @@
 /**
  * The desk of a manual bank over HTTP: a payout leaves in a file and is settled by a statement, each action is recorded with its
- * operator, and each refusal states its reason.
+ * operator, and each refusal states its reason. Long because its tests share one desk and its files.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -253,24 +253,22 @@ test('two people settle a file by one debit of another amount; one alone, a stal
   assert.equal(await w.state(ids[0] ?? ''), 'settled');
   const again = await post(path, { ...asked, payouts: [ids[0]] });
   assert.deepEqual([again.statusCode, again.json().reason], [409, 'does_not_fit'], again.body);
-  // A debit without any name is taken for a file that was downloaded.
-  const other = await file([4_003n]);
-  await both(`bank/files/${other.id}/download`, { reason: 'to be uploaded' });
-  const settled = await both(`bank/files/${other.id}/settle-by`, { line: unnamed, reason: 'the bank says so' });
-  assert.equal(settled.statusCode, 200, settled.body);
-  assert.deepEqual([settled.json().after.named, await w.state(other.ids[0] ?? '')], [false, 'settled']);
-  // So is a debit for a file that was downloaded when the action had its earlier name: the audit keeps that one.
-  const earlier = await file([4_004n]);
-  const another = await shows(-8_010n, 'SAMMLER', 'UNNAMED 2');
-  const settles = { line: another, reason: 'the bank says so' };
-  assert.equal((await post(`bank/files/${earlier.id}/settle-by`, settles)).json().reason, 'batch_refused');
-  await w.rows.query(
-    `insert into audit (at, operator, role, address, action, subject, reason, outcome)
-     values (now(), 'ada', 'treasury', '::1', 'bank.hand_out_file', $1, 'uploaded', 'done')`,
-    [`bank.manual:${earlier.id}`],
-  );
-  assert.equal((await both(`bank/files/${earlier.id}/settle-by`, settles)).statusCode, 200);
-  assert.equal(await w.state(earlier.ids[0] ?? ''), 'settled');
+  // A debit without any name is taken for a file that was downloaded, also under the earlier name of the action.
+  const downloads = (id: string) => both(`bank/files/${id}/download`, { reason: 'to be uploaded' });
+  const downloaded = (id: string) =>
+    w.rows.query(
+      `insert into audit (at, operator, role, address, action, subject, reason, outcome)
+       values (now(), 'ada', 'treasury', '::1', 'bank.hand_out_file', $1, 'uploaded', 'done')`,
+      [`bank.manual:${id}`],
+    );
+  for (const [units, leaves] of [[4_003n, downloads] as const, [4_004n, downloaded] as const]) {
+    const other = await file([units]);
+    await leaves(other.id);
+    const another = units === 4_003n ? unnamed : await shows(-8_010n, 'SAMMLER', 'UNNAMED 2');
+    const settled = await both(`bank/files/${other.id}/settle-by`, { line: another, reason: 'the bank says so' });
+    assert.equal(settled.statusCode, 200, settled.body);
+    assert.deepEqual([settled.json().after.named, await w.state(other.ids[0] ?? '')], [false, 'settled']);
+  }
 });
 
 test('no file is closed or downloaded while submission is switched off', async () => {
