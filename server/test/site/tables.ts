@@ -265,6 +265,11 @@ const limits = (): string =>
         '429 `too_many_requests`',
       ],
       [
+        'Unknown keys in a minute, from one IPv4 address or IPv6 network (/64)',
+        '60, counted by each server; none in the sandbox',
+        '429 `too_many_requests`; keys that the server has found before go on',
+      ],
+      [
         '`Idempotency-Key`',
         `${MAX_KEY_CHARS} characters; a reply is stored for ${span(KEPT_FOR_MS)}`,
         '400; after that time the request is a new one',
