@@ -4,16 +4,21 @@ import type { Tx } from '../base/db.ts';
 /** A deposit moves the sequence at most this far, because a payer can write any reference. */
 const FARTHEST = 1_000n;
 
+/** How far a restore moves the sequence (backup/post-restore.ts): a lost range has no number beyond. */
+const JUMP = 1_000_000n;
+
 /** Ranges of numbers that these books have not assigned: the first number, and the highest one at which money was seen. */
 export const frontiers = (tx: Tx): Promise<{ first: bigint; highest: bigint; isNow: boolean }[]> =>
   tx.rows(
     `with runs as (
-       select first_lost_index as first, false as now from restores where first_lost_index is not null
-       union all select case when is_called then last_value + 1 else last_value end, true from deposit_indexes)
+       select first_lost_index as first, first_lost_index + $1::bigint as past, false as now
+         from restores where first_lost_index is not null
+       union all select case when is_called then last_value + 1 else last_value end, 9223372036854775807, true from deposit_indexes)
      select r.first, r.now as is_now,
             coalesce((select max(d.index) from deposit_addresses d where d.order_id is null and d.index >= r.first
-                and d.index < coalesce((select min(o.first) from runs o where o.first > r.first), 9223372036854775807)), r.first) as highest
+                and d.index < least(r.past, (select min(o.first) from runs o where o.first > r.first))), r.first) as highest
        from runs r`,
+    [JUMP],
   );
 
 /** Moves the sequence past this number, so that no order gets it, if it is one of the next ones. */

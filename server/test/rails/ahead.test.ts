@@ -114,6 +114,10 @@ describe('after a restore', () => {
     assert.deepEqual(await found(first + MARGIN + 2n), []);
     assert.deepEqual(await found(first + 999n), asNumbers(first + 999n));
     assert.equal(await next(), first + 1_000n, 'an order got a number at which money lies');
+    // The lost numbers end below the new ones: the address of a new number does not move their margin.
+    rail = open();
+    assert.deepEqual(await found(FIRST_LOST + MARGIN + 1n), []);
+    assert.deepEqual(await found(FIRST_LOST + MARGIN), asNumbers(FIRST_LOST + MARGIN));
   });
 
   test('a second restore, of books made since the first, keeps the margin of each', async () => {
