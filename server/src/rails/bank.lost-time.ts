@@ -40,7 +40,9 @@ export async function mayHaveReturned(
 ): Promise<'unread' | 'undecided' | undefined> {
   const restoredAt = await lastRestore(tx);
   if (restoredAt === undefined || (createdAt > restoredAt && follows === null)) return undefined;
-  if (await hasUnknownRefund(tx, adapter.code, { asset, units })) return 'undecided';
+  // Where people hand files to the bank, it may book a file as one debit.
+  const atMost = adapter.isShown === undefined ? units : null;
+  if (await hasUnknownRefund(tx, adapter.code, { asset, atMost })) return 'undecided';
   return (await isReadTo(adapter, tx, asset, restoredAt)) ? undefined : 'unread';
 }
 

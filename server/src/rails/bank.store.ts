@@ -191,21 +191,24 @@ export const doubtfulDebits = (
   );
 
 /**
- * Whether an undecided unexplained debit, read since a restore, may be a refund that the books have lost: of the asset, not more
- * than these units, and without a key or with the key of a refund that has no row.
+ * Whether an undecided unexplained debit of the asset, read since a restore, may be a refund that the books have lost: it has the
+ * key of a refund without a row, whatever a charge added to it, or no key and not more than `atMost`.
+ *
+ * @param of.atMost null where a debit may be several payments, such as a whole file
  */
 export const hasUnknownRefund = async (
   tx: Tx,
   rail: string,
-  of: { asset: AssetCode; units: bigint },
+  of: { asset: AssetCode; atMost: bigint | null },
 ): Promise<boolean> =>
   (await tx.row(
     `select from bank_lines l
       where rail = $1 and asset = $2 and direction = 'debit' and meaning = 'unexplained' and foreign_at is null
         and read_at >= (select min(restored_at) from restores)
-        and units <= $3 and coalesce(starts_with(key, 'ref_'), true) and not exists (select from payouts p where p.id = l.key)
+        and (key is null and ($3::bigint is null or units <= $3)
+             or starts_with(key, 'ref_') and not exists (select from payouts p where p.id = l.key))
       limit 1`,
-    [rail, of.asset, of.units],
+    [rail, of.asset, of.atMost],
   )) !== undefined;
 
 /** An unexplained debit shown since a payout's first submission, with its key, or with its amount and no known key. */

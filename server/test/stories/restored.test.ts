@@ -190,18 +190,19 @@ describe('an order that may have been paid in the time that was lost', () => {
       await world.credits(order, '4300');
       await world.until('its payout is created', async () => (await traceOf(order)).payouts.length === 1);
       await outside.query(`update orders set created_at = created_at - interval '2 hours' where id = $1`, [order.id]);
-      line = await debits(430_000n, 'ref_700000000000002_1');
+      // With a charge in it, it is of more than the order received; the key says what it is.
+      line = await debits(430_001n, 'ref_700000000000002_1');
     });
     // One is more than it received, one the payout of a lost order.
-    const more = await debits(430_001n, null);
-    await debits(1_000n, 'pay_700000000000002_1');
+    const more = await debits(430_005n, null);
+    const payout = await debits(1_000n, 'pay_700000000000002_1');
     await world.until('its payout waits for a decision', async () =>
       (await traceOf(order)).payouts.some(({ waitsFor }) => waitsFor?.includes('may be the refund of its deposit')),
     );
     assert.equal(await world.tokensOf(order.address, 'usdc'), '0');
     await bothDo('/debits/foreign', { debit: `bank.simulated:${line}` });
     await world.reaches(order, 4);
-    await bothDo('/debits/foreign', { debit: `bank.simulated:${more}` });
+    for (const debit of [more, payout]) await bothDo('/debits/foreign', { debit: `bank.simulated:${debit}` });
   });
 
   test('does not go back because of its amount until the bank is read, although its policy refunds it', async () => {

@@ -31,13 +31,21 @@ export const mayHavePaid = async (
   order: Order,
 ): Promise<'unread' | 'undecided' | undefined> => await rails.get(order.payoutRail)?.mayHavePaid?.(tx, order);
 
-/** Whether the rail that an order's money came by may have returned it in the lost time. @see Rail.mayHaveReturned */
+/**
+ * Whether the rail that an order's money came by may have returned it in the lost time. An order that was created since the restore
+ * received nothing before, unless operators gave it an older deposit: one that did not come to its own target.
+ *
+ * @param deposits those that came to the rail for it @see Rail.mayHaveReturned
+ */
 export const mayHaveReturned = async (
   { rails }: { rails: ReadonlyMap<string, Rail> },
   tx: Tx,
   order: Order,
+  deposits: readonly { target: string }[],
 ): Promise<'unread' | 'undecided' | undefined> => {
-  const { depositRail, depositAsset: asset, createdAt, follows } = order;
+  const { depositRail, depositAsset: asset, follows } = order;
   const units = order.receivedUnits ?? order.depositUnits;
+  const isGiven = deposits.some(({ target }) => target !== order.depositTarget);
+  const createdAt = isGiven ? new Date(0) : order.createdAt;
   return await rails.get(depositRail)?.mayHaveReturned?.(tx, { asset, units, createdAt, follows });
 };

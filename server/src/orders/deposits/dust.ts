@@ -45,14 +45,15 @@ const unfit = (why: string) => new Refusal('does_not_fit', { why });
 
 /** What would be written off now. Locks every order, then every deposit. */
 export async function lookDust(context: Compares, tx: Tx, input: DustInput): Promise<DustPile> {
-  const rows = await lockDust(context, tx, input);
-  return {
-    asset: input.asset,
-    count: rows.length,
-    units: rows.reduce((sum, row) => sum + row.units, 0n),
-    deposits: rows.map(({ id }) => String(id)),
-  };
+  return pileOf(input, await lockDust(context, tx, input));
 }
+
+const pileOf = ({ asset }: DustInput, rows: readonly DepositRow[]): DustPile => ({
+  asset,
+  count: rows.length,
+  units: rows.reduce((sum, row) => sum + row.units, 0n),
+  deposits: rows.map(({ id }) => String(id)),
+});
 
 async function lockDust(context: Compares, tx: Tx, { asset, before, most }: DustInput): Promise<DepositRow[]> {
   const known = await oldestDust(tx, { asset, before, most });
@@ -87,10 +88,10 @@ export async function writeOffDust(
   tx: Tx,
   input: DustInput & { by: string; now: Date },
 ): Promise<DustPile> {
-  const pile = await lookDust(context, tx, input);
-  if (pile.count === 0) throw unfit(`no dust of ${input.asset} that may be written off came before that`);
-  for (const row of await lockDust(context, tx, input)) await writeOff(tx, row, input);
-  return pile;
+  const rows = await lockDust(context, tx, input);
+  if (rows.length === 0) throw unfit(`no dust of ${input.asset} that may be written off came before that`);
+  for (const row of rows) await writeOff(tx, row, input);
+  return pileOf(input, rows);
 }
 
 /**

@@ -21,8 +21,10 @@ export const whyListed = async (tx: Tx, depositId: bigint): Promise<string | und
 
 /** The same, also if its payer was not compared yet. */
 export async function whyNotCleared({ gate }: Compares, tx: Tx, depositId: bigint): Promise<string | undefined> {
+  // First, because a result is stored together with its hits: read in the other order, a hit stored between the two is not seen.
+  const isDue = await gate.isPayerDue?.(tx, depositId);
   const listed = await whyListed(tx, depositId);
-  if (listed !== undefined || (await gate.isPayerDue?.(tx, depositId)) !== true) return listed;
+  if (listed !== undefined || isDue !== true) return listed;
   return 'its payer must first be compared with the newest sanctions lists: try again in a minute, and if that does not help, read `sanctions lists` and the case names_unscreened';
 }
 

@@ -96,7 +96,8 @@ export async function askGate(context: GateContext, tx: Tx, payout: AtGate): Pro
   const doubtful = await context.rails.get(rail)?.doubtful?.(tx, { key, asset, units, followOn });
   if (doubtful !== undefined) await openDebitCase(tx, payout, doubtful, now);
   const unread = order !== undefined && followOn !== undefined && (await mayHavePaid(context, tx, order)) === 'unread';
-  const returned = order === undefined ? undefined : await mayHaveReturned(context, tx, order);
+  const came = backing.filter(({ origin }) => !ORDERS_OWN.includes(origin));
+  const returned = order === undefined ? undefined : await mayHaveReturned(context, tx, order, came);
   const facts = {
     ...{ findings: left, switchedOff, doubtful, unread, returned, notReady: unready, unconfirmedUntil },
     ...{ screenedAt, maxAgeMs, stored, now },

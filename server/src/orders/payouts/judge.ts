@@ -62,7 +62,7 @@ export function judge(facts: GateFacts): Judgement {
       cause: 'restore',
       why:
         facts.returned === 'unread'
-          ? 'the rail of its deposit must first be read up to the restore: the deposit may have been refunded'
+          ? 'the rail of its deposit must first be read up to the restore (a bank with files: bank confirm-restore): the deposit may have been refunded'
           : 'a payment that fits no payout may be the refund of its deposit: people must decide about that first',
     };
   if (facts.notReady !== undefined) {

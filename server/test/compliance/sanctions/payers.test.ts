@@ -19,6 +19,7 @@ import {
   USUAL_THRESHOLD,
 } from '../../../src/compliance/index.ts';
 import { addFiatAccount, findCustomer, saveDetails } from '../../../src/customers/index.ts';
+import { whyNotCleared } from '../../../src/orders/deposits/listed.ts';
 import { type Fixture, freshFixture } from '../../support/fixture.ts';
 import { largeTables, watching } from '../../support/plans.ts';
 import { openRows, type Rows } from '../../support/rows.ts';
@@ -181,6 +182,21 @@ test('a payer is due until it was compared with the newest lists, and only while
   assert.ok(await isDue());
   await screens();
   assert.equal(await isDue(), false);
+});
+
+test('a result that is stored while operators use its money counts with its hit', async () => {
+  const id = await deposit(await customer(), LISTED);
+  const answers: boolean[] = [];
+  // The comparison is committed between the two reads, whichever is the first.
+  const gate = {
+    isPayerDue: async (tx: Tx, depositId: bigint) => {
+      await screens();
+      answers.push(await sanctions.isPayerDue(tx, depositId));
+      return answers.at(-1) ?? true;
+    },
+  };
+  assert.match((await inTx((tx) => whyNotCleared({ gate }, tx, id))) ?? 'cleared', /resembles a name/);
+  assert.deepEqual(answers, [false]);
 });
 
 test('of many results and hits, those of a payer are found by indexes', async () => {
