@@ -28,7 +28,7 @@ import { aboutHere, codeHere, codeOf, hashOf } from './about.ts';
 import { evidence, troubles } from './evidence.ts';
 import { reasonsHere } from './reasons.ts';
 import { chosenOf, type Result, type Sizes, type Step, sizesOf, stepsOf, WHOLE } from './steps.ts';
-import { openStore, readJson } from './store.ts';
+import { openStore, readJson, without } from './store.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const LAST_LINES = 30;
@@ -161,6 +161,7 @@ async function runStep(step: Step, commit: string): Promise<Result> {
   const exitCode = await new Promise<number | null>((done) => child.once('close', (code) => done(code)));
   interrupted.signal.removeEventListener('abort', stop);
   log.end();
+  const own = [` --json ${json}`, ` --kept ${kept}`, ROOT];
   const report = readJson(json);
   return {
     step: step.name,
@@ -170,9 +171,8 @@ async function runStep(step: Step, commit: string): Promise<Result> {
     startedAt: new Date(began).toISOString(),
     seconds: Math.round(Math.max((Date.now() - began) / 1_000, secondsIn(report))),
     exitCode,
-    ...(report === undefined ? {} : { report }),
-    // Others have the clone elsewhere.
-    said: said.replaceAll(ROOT, '').split('\n').slice(-LAST_LINES).join('\n'),
+    ...(report === undefined ? {} : { report: without(report, own) }),
+    said: without(said, own).split('\n').slice(-LAST_LINES).join('\n'),
   };
 }
 

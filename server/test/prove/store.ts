@@ -33,3 +33,11 @@ export function readJson(path: string): unknown {
     throw error;
   }
 }
+
+/** A value without these texts in any of its strings: results are committed, and others have the clone and its files elsewhere. */
+export function without<T>(value: T, texts: readonly string[]): T {
+  if (typeof value === 'string') return texts.reduce<string>((rest, text) => rest.replaceAll(text, ''), value) as T;
+  if (Array.isArray(value)) return value.map((one) => without(one, texts)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, without(one, texts)])) as T;
+}
