@@ -10,6 +10,7 @@ import { askGate, type Order } from '../../src/orders/index.ts';
 import { createServer } from '../../src/protocols/whitelabel/index.ts';
 import { type ManualDesk, manualBank, openManualDesk, readManualBank } from '../../src/rails/manual/index.ts';
 import { confirmedBy, oneOrTwoDo, operatorNamed, type Person, type Said } from '../protocols/operator/people.ts';
+import { fetchDeclared } from '../support/declared.fetch.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { operatorApi } from '../support/operatorapi.ts';
 import { openSaleEnvironment } from '../support/sale.environment.ts';
@@ -86,8 +87,7 @@ async function files(): Promise<string> {
 async function downloads(file: string): Promise<string> {
   const proposed = await ada.does(`/bank/files/${file}/download`);
   assert.equal(proposed.status, 202, JSON.stringify(proposed.body));
-  // The reply is the file, and no JSON.
-  const reply = await fetch(`${baseUrl}/operator/v1/proposals/${proposed.body.proposal}/confirm`, {
+  const reply = await fetchDeclared(`${baseUrl}/operator/v1/proposals/${proposed.body.proposal}/confirm`, {
     method: 'POST',
     headers: { authorization: `Bearer ${bea.token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ reason: 'to be uploaded' }),
