@@ -17,7 +17,7 @@ import { codeOf, importedBy } from './about.ts';
 import { type About, evidence, troubles } from './evidence.ts';
 import { type Reasons, touchedBy } from './reasons.ts';
 import { chosenOf, type Result, sizesOf, stepsOf, WHOLE } from './steps.ts';
-import { openStore, readJson, without } from './store.ts';
+import { openStore, readJson } from './store.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const ABOUT: About = {
@@ -393,18 +393,6 @@ test('sizes of zero are refused', () => {
     ...['0', '-1', 'Infinity', ''].flatMap((size) => [{ minutes: size }, { times: size }]),
   ])
     assert.throws(() => sizesOf({ ...WHOLE, ...bad }), /^Error: --/, JSON.stringify(bad));
-});
-
-test('a result names no path of the machine that it was made on', () => {
-  const report = {
-    command: 'npm run simulate -- --seeds 1..2 --json /here/a.report',
-    seeds: 2,
-    said: [null, 'in /here/it'],
-  };
-  assert.deepEqual(without(report, [' --json /here/a.report', '/here']), {
-    ...{ command: 'npm run simulate -- --seeds 1..2', seeds: 2 },
-    said: [null, 'in /it'],
-  });
 });
 
 test('a truncated result, or one of other code or another command, does not count', () => {

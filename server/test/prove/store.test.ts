@@ -1,0 +1,16 @@
+/** What is kept of a step: it is committed, and read on other machines. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { without } from './store.ts';
+
+test('a result names no path of the machine that it was made on', () => {
+  const report = {
+    command: 'npm run simulate -- --seeds 1..2 --json /here/a.report',
+    seeds: 2,
+    said: [null, 'in /here/it'],
+  };
+  assert.deepEqual(without(report, [' --json /here/a.report', '/here']), {
+    ...{ command: 'npm run simulate -- --seeds 1..2', seeds: 2 },
+    said: [null, 'in /it'],
+  });
+});
