@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import type { Tx } from '../src/base/db.ts';
 import { isCaseHeld, requireErasable } from '../src/erasure/index.ts';
 import { lastOrderOrRefund, moneyOf, selectOf } from '../src/orders/index.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
-import { largeTables, watching } from './support/plans.ts';
+import { filled, watching } from './support/plans.ts';
 
 const REFUNDS = 50_000;
 /** Of each customer: orders or deposits without one, each with a refund. */
@@ -25,11 +25,7 @@ let large: Set<string>;
 
 before(async () => {
   fixture = await freshFixture();
-  admin = new Client({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
-  await admin.connect();
-  for (const statement of FILL) await admin.query(statement);
-  await admin.query('vacuum analyze');
-  large = await largeTables(admin);
+  ({ admin, large } = await filled(fixture, FILL));
 });
 after(async () => {
   await admin?.end();

@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { alertMessages } from '../src/alerts/index.ts';
 import type { Tx } from '../src/base/db.ts';
 import { listCases } from '../src/compliance/index.ts';
@@ -16,7 +16,7 @@ import { marketChanges } from '../src/partners/index.ts';
 import { listBreaks } from '../src/reports/index.ts';
 import { newestTransfers, waitingTransfers } from '../src/treasury/store.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
-import { largeTables, watching } from './support/plans.ts';
+import { filled, watching } from './support/plans.ts';
 
 const ROWS = 20_000;
 /** Of one of the open rows among so many. */
@@ -29,12 +29,7 @@ let large: Set<string>;
 
 before(async () => {
   fixture = await freshFixture();
-  admin = new Client({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
-  await admin.connect();
-  for (const statement of FILL) await admin.query(statement);
-  // Most rows are visible to all, as autovacuum leaves those of a table that is only inserted into.
-  await admin.query('vacuum analyze');
-  large = await largeTables(admin);
+  ({ admin, large } = await filled(fixture, FILL));
 });
 after(async () => {
   await admin?.end();

@@ -283,8 +283,9 @@ test('a hit that is stored while the gate asks does not pass: whether all is com
   };
   const hit = { rule: 'sanctions_undecided', entry: 'e', own: true } as const;
   says.stored = {
-    async wait() {
-      await new Promise((wake) => setTimeout(wake, 50));
+    // Meanwhile, reads that did not wait for this one would be over: their statements go out on the same connection.
+    async wait(tx) {
+      for (let n = 0; n < 50; n += 1) await tx.rows('select');
       return readFirst(isStored ? undefined : ({ cause: 'screening', why: 'new' } as const));
     },
     read: async () => readFirst({ hits: isStored ? [hit] : [], rules: '' }),

@@ -7,7 +7,7 @@
  * for a prepared statement.
  */
 import assert from 'node:assert/strict';
-import { type Client, escapeLiteral } from 'pg';
+import { Client, escapeLiteral } from 'pg';
 import type { Database, Tx } from '../../src/base/db.ts';
 
 /** A table with this many rows or more is never scanned. */
@@ -16,6 +16,23 @@ const LARGE_TABLE_ROWS = 2_000;
 export const PAGE_ROWS = 500;
 /** Eight kilobytes each; a look-up takes three or four, an insert some for each index and foreign key. */
 const MOST_BLOCKS = 400;
+
+/**
+ * Fills a database by statements of its owner. Most rows are visible to all afterwards, as autovacuum leaves those of a table that
+ * is only inserted into.
+ *
+ * @returns the owner's connection, to be ended by the caller, and the large tables
+ */
+export async function filled(
+  { adminUrl }: { adminUrl: string },
+  statements: readonly string[],
+): Promise<{ admin: Client; large: Set<string> }> {
+  const admin = new Client({ connectionString: adminUrl, options: '-c search_path=cloverleaf' });
+  await admin.connect();
+  for (const statement of statements) await admin.query(statement);
+  await admin.query('vacuum analyze');
+  return { admin, large: await largeTables(admin) };
+}
 
 /** Names of the tables that no plan may read from begin to end, after they were analysed. */
 export async function largeTables(admin: Client): Promise<Set<string>> {
