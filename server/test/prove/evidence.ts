@@ -168,7 +168,7 @@ export function evidence(
   const paragraphs = [
     '# Evidence',
     '<!-- Written by `npm run prove`. Change the code that is proved, or server/test/prove, and never this page. -->',
-    `What was run, and what came of it, gathered at commit \`${about.commit}\`${about.dirty ? ', with changes that are not committed' : ''}. Of server, migrations and dependencies, what a step runs is the same here as at the commit that is named beside it. Each command can be run alone; \`npm run prove\` runs them all and writes this page. Every number on it comes from a run, and stands in \`docs/evidence/\`.`,
+    `What was run, and what came of it, gathered at commit \`${about.commit}\`${about.dirty ? ', with changes that are not committed' : ''}. The table names the commit at which each step ran: the server's code, migrations and dependencies that the step uses have not changed since. Each command can be run alone; \`npm run prove\` runs them all and writes this page. Every number on it comes from a run, and stands in \`docs/evidence/\`.`,
     wrong.length === 0
       ? 'Everything ran and everything held.'
       : `## What did not hold, did not run, or is less than the whole\n\n${wrong.map(({ step, why }) => `- **${step}**: ${why}`).join('\n')}`,
@@ -369,11 +369,11 @@ const quoted = (code: string): string => (code === '' ? 'nothing' : `\`${code.re
 /** Moves of people and events outside, with counts: a move that was never made shows nothing. */
 function movesPart(report: Simulated): string[] {
   const kinds = [
-    ['put back to an older copy', report.restores.played, report.restores.ended],
+    ['restored from an older copy', report.restores.played, report.restores.ended],
     ['money of no order', report.strays?.played, report.strays?.done],
     ['a bank that forgets keys', report.outages?.played, report.outages?.done],
     ['senders, requested refunds, destinations that wait', report.moves?.played, report.moves?.done],
-    ['things meet at the worst moment', report.meetings?.played, report.meetings?.done],
+    ['events at the same moment', report.meetings?.played, report.meetings?.done],
     ['credits without a reference', report.references?.played, report.references?.done],
     ['a bank that shows as paid what it refused', report.contradictions?.played, report.contradictions?.done],
     ['rules change', report.rules?.played, report.rules?.done],
