@@ -15,7 +15,12 @@ export const ORDERS: Readonly<Record<string, Group>> = {
   entries: { mutate: ['orders/entries.ts'], tests: ['orders/entries.test.ts'] },
   gate: {
     mutate: ['orders/payouts/gate.ts', 'orders/payouts/judge.ts', 'orders/payouts/leaving.ts'],
-    tests: ['orders/gate.test.ts', 'orders/gate.input.test.ts', 'orders/gate.leaving.test.ts'],
+    tests: [
+      'orders/gate.test.ts',
+      'orders/gate.input.test.ts',
+      'orders/gate.leaving.test.ts',
+      'orders/gate.approvals.test.ts',
+    ],
   },
   ready: {
     isSampled: true,
@@ -43,6 +48,7 @@ export const ORDERS: Readonly<Record<string, Group>> = {
       'orders/machine.test.ts',
       'orders/clearing.test.ts',
       'orders/begun.test.ts',
+      'orders/unread.test.ts',
       'stories/held.test.ts',
       'stories/requoted.test.ts',
       'stories/payouts.test.ts',
@@ -78,6 +84,7 @@ export const ORDERS: Readonly<Record<string, Group>> = {
     isFirst: true,
     mutate: ['orders/payouts/actions.ts', 'orders/payouts/facts.ts'],
     tests: [
+      'orders/returned.test.ts',
       'stories/settlement.test.ts',
       'stories/rest.test.ts',
       'stories/requoted.test.ts',

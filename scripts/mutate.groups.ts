@@ -104,6 +104,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
       'base/statements.test.ts',
       'base/pools.test.ts',
       'base/channels.test.ts',
+      'base/listening.test.ts',
       'base/db.test.ts',
       'isolation.test.ts',
       'base/pooled.test.ts',
