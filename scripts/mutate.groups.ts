@@ -68,7 +68,9 @@ export const GROUPS: Readonly<Record<string, Group>> = {
       'operators/takes.ts',
     ],
     tests: [
+      'operators/renamed.test.ts',
       'operators/rules.test.ts',
+      'protocols/operator/ruleroles.test.ts',
       'protocols/operator/wire.test.ts',
       'protocols/operator/session.test.ts',
       'stories/operator.test.ts',
@@ -90,6 +92,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     ],
     tests: [
       'partners.test.ts',
+      'partners.terms.test.ts',
       'policies.test.ts',
       'rails/payouts.test.ts',
       'orders/gate.input.test.ts',

@@ -13,7 +13,6 @@ import { findPayout, type GateAnswer, write } from '../../src/rails/payouts.ts';
 import {
   approves,
   asks,
-  BANK,
   CHAIN,
   clock,
   context,
@@ -26,7 +25,6 @@ import {
   pays,
   returns,
   rows,
-  says,
   screened,
   useGateRows,
 } from './gate.rows.ts';
@@ -56,9 +54,14 @@ async function another(one: Made, set: string): Promise<bigint> {
   return id;
 }
 
-/** A refund of its deposit that was cancelled, and that its rail paid nevertheless. */
-async function paidAfterCancelled(one: Made, units: bigint): Promise<void> {
-  const id = one.orderId + 2_000_000_000n;
+let earlier = 2_000_000_000n;
+/** A refund of its deposit that its rail has paid, though it was cancelled. */
+const paidAfterCancelled = (one: Made, units: bigint) => refunded(one, units, 'cancelled');
+
+/** @returns the id of its payout */
+async function refunded(one: Made, units: bigint, state: 'settled' | 'cancelled'): Promise<string> {
+  earlier += 1n;
+  const id = one.orderId + earlier;
   const key = `ref_${id}_1`;
   // While it was open, the deposit had to be large enough for it as well.
   const [{ whole } = { whole: '0' }] = await rows.query<{ whole: string }>(
@@ -73,12 +76,13 @@ async function paidAfterCancelled(one: Made, units: bigint): Promise<void> {
        $5, $2, 1, now(), now() from deposits d where d.id = $3`,
     [id, key, one.depositId, String(units), OWN],
   );
-  await rows.query("update refunds set state = 'cancelled' where id = $1", [id]);
+  await rows.query('update refunds set state = $2 where id = $1', [id, state]);
   await rows.query('update deposits set units = $2::numeric where id = $1', [one.depositId, whole]);
   const of = { id: key, orderId: one.orderId, depositId: one.depositId, refundId: id, attempt: 1 };
   const money = { rail: CHAIN, asset: 'usdc.test', units, address: OWN };
   await fixture.db.asSystem((tx) => write(tx, { ...of, ...money, purpose: 'refund', now: clock.now() }));
   await rows.query("update payouts set state = 'settled' where id = $1", [key]);
+  return key;
 }
 
 describe('an approval', () => {
@@ -135,12 +139,19 @@ describe('an approval', () => {
 });
 
 describe('after a restore', () => {
-  test('only deposits from outside may have been refunded in the lost time, not what is the order’s own again', async () => {
+  test('money that became the order’s own again is no deposit that operators gave it: its refund cannot be older than the order', async () => {
     const one = await made();
-    await another(one, `origin = 'returned', rail = '${BANK}', taken_units = 1`);
-    says.returned = 'undecided';
-    assert.equal((await asks(one)).outcome, 'wait');
-    assert.deepEqual([...new Set(returns.map(({ rail }) => rail))], [CHAIN]);
+    const [order] = await rows.query<{ at: Date; target: string }>(
+      'select created_at as at, deposit_target as target from orders where id = $1',
+      [one.orderId],
+    );
+    await rows.query('update deposits set target = $2 where id = $1', [one.depositId, order?.target]);
+    await another(one, "origin = 'returned', target = '', taken_units = 1");
+    await pays(one);
+    assert.deepEqual(
+      returns.map(({ order: asked }) => (asked as { createdAt: Date }).createdAt),
+      [order?.at],
+    );
   });
 });
 
@@ -149,6 +160,14 @@ describe('a refund that was cancelled and paid', () => {
     const one = await made();
     await paidAfterCancelled(one, 995_000n);
     // Together with the 8,000 units of the payout, which are of another asset, these would be more than the deposit.
+    await pays(one);
+  });
+
+  test('is the only one that counts: of one that settled, a difference to what was sent is booked by itself', async () => {
+    const one = await made(OWN);
+    await rows.query('update deposits set units = 1400000 where id = $1', [one.depositId]);
+    const other = await refunded(one, 400_000n, 'settled');
+    await rows.query('update payouts set paid_units = 400001 where id = $1', [other]);
     await pays(one);
   });
 
@@ -170,6 +189,19 @@ describe('a refund that was cancelled and paid', () => {
     await leaves(1_000_001);
     await holds(one, 'paid_before');
   });
+});
+
+test('money of no order that came back leaves again, whatever was reversed elsewhere', async () => {
+  const one = await made(OWN);
+  await rows.query('update refunds set order_id = null where deposit_id = $1', [one.depositId]);
+  await rows.query("update deposits set order_id = null, origin = 'returned' where id = $1", [one.depositId]);
+  await rows.query('update payouts set order_id = null where id = $1', [one.payoutId]);
+  await screened(one);
+  const found = await inTx(one, (tx, leaving) => findings(context(), tx, leaving, clock.now()));
+  assert.deepEqual(
+    found.filter(({ rule }) => rule === 'deposit_lost'),
+    [],
+  );
 });
 
 test('what a bank returned beyond what was sent backs no order, even while it is being refunded', async () => {
