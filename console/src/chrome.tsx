@@ -5,6 +5,7 @@
 import { type UseQueryResult, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { ZONE } from './format.ts';
 import { type Choice, Keys, Palette, ThemeSwitch, useKeys, useStepUp } from './frame.tsx';
 import { Failure } from './ui.tsx';
 import { whenSignedOut } from './wire.ts';
@@ -102,6 +103,7 @@ export function Chrome({
           {brand}
         </To>
         <span className={`profile is-${profile}`}>{profile}</span>
+        <span className="zone">Times in {ZONE}</span>
         <button
           type="button"
           className="menu"

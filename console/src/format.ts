@@ -13,6 +13,9 @@ const LOCAL = new Intl.DateTimeFormat('en-GB', {
   ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
 });
 
+/** The zone of every time on the page, by its name: its distance from UTC changes within a year. */
+export const ZONE = LOCAL.resolvedOptions().timeZone;
+
 /** In the time zone of the browser. */
 export function local(iso: string): string {
   const parts = Object.fromEntries(LOCAL.formatToParts(new Date(iso)).map(({ type, value }) => [type, value]));

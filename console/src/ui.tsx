@@ -203,7 +203,7 @@ export function Table<Row>(p: {
     ) : null;
   return (
     <section className="scroll" tabIndex={0} aria-label={p.label}>
-      <table aria-rowcount={isLong ? rows.length + 1 : undefined}>
+      <table className="rows" aria-rowcount={isLong ? rows.length + 1 : undefined}>
         <thead>
           <tr aria-rowindex={isLong ? 1 : undefined}>
             {p.columns.map(({ head, className }) => (
@@ -233,7 +233,7 @@ export function Table<Row>(p: {
                   aria-rowindex={isLong ? index + 2 : undefined}
                 >
                   {p.columns.map(({ head, cell, className }) => (
-                    <td key={head} className={className}>
+                    <td key={head} className={className} data-head={head}>
                       {cell(row) ?? <span className="muted">none</span>}
                     </td>
                   ))}

@@ -120,6 +120,12 @@ describe('the console in a browser', { skip: noChromium }, () => {
     const reply = await page.request.get(`${origin}${href}`);
     assert.match(await reply.text(), new RegExp(`\n${held.id},`));
     await isGood(page, 'Orders');
+    await page.setViewportSize({ width: 390, height: 844 });
+    const amount = page.locator('td[data-head=Payout]', { hasText: '2\u202f541.84 inr' });
+    const { x, width } = (await amount.boundingBox()) ?? { x: 0, width: 0 };
+    assert.ok(x >= 0 && width > 0 && x + width <= 390, 'on a phone the amount of a row is out of sight');
+    await page.getByText('Times in UTC').waitFor();
+    await page.setViewportSize({ width: 1440, height: 900 });
     await page.reload();
     await row.waitFor();
     assert.equal(await page.getByLabel('State').inputValue(), 'on_hold');
