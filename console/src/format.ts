@@ -22,6 +22,12 @@ export function local(iso: string): string {
   return `${parts.year}-${parts.month}-${parts.day} ${parts.hour}:${parts.minute}:${parts.second}`;
 }
 
+const INSTANT = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z/g;
+const WORD = /\b[a-z]+(?:_[a-z]+)+\b/g;
+/** A sentence of the server for people: words such as `on_hold` without lines, instants as the other times of the page. */
+export const spoken = (text: string): string =>
+  text.replace(INSTANT, local).replace(WORD, (word) => word.replaceAll('_', ' '));
+
 export const utc = (iso: string): string => `${iso.replace('T', ' ').replace(/(\.\d+)?Z$/, '')} UTC`;
 
 /** Of the day. */
@@ -54,6 +60,13 @@ export const shortened = (text: string): string =>
 
 /** A word of the API, such as `payout_unknown`, as the beginning of a heading. */
 export const headed = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1).replaceAll('_', ' ')}`;
+
+/** A name of the API, such as `payoutUnits`, as words. */
+export const worded = (name: string): string =>
+  name
+    .replace(/[a-z0-9](?=[A-Z])/g, '$& ')
+    .replaceAll('_', ' ')
+    .toLowerCase();
 
 /** `1 order`, `2 orders`. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

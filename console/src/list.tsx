@@ -41,11 +41,15 @@ const asked = <Row,>({ filters, cursor, toQuery = (values) => values }: ListOf<R
   return toQuery(Object.fromEntries(names.map((name) => [name, values[name]])));
 };
 
+const LABELS = new Intl.ListFormat('en-GB', { type: 'conjunction' });
+const listed = (filters: readonly Filter[]): string => LABELS.format(filters.map(({ label }) => `“${label}”`));
+
 export function List<Row>(p: ListOf<Row>) {
   const { values, set } = useFilters();
   const { data: session } = useSession();
   const query = asked(p, values);
-  const isAsked = (p.needs ?? []).every((name) => (values[name] ?? '') !== '');
+  const missing = p.filters.filter(({ name }) => p.needs?.includes(name) === true && (values[name] ?? '') === '');
+  const isAsked = missing.length === 0;
   const found = useQuery({
     queryKey: ['list', p.path, query],
     queryFn: () => read<Record<string, unknown>>(p.path, query, p.isReport === true ? REPORT_MS : undefined),
@@ -60,7 +64,7 @@ export function List<Row>(p: ListOf<Row>) {
   const { [p.cursor ?? 'below']: begin, row: _, ...filters } = values;
   return (
     <ListView<Row>
-      of={isAsked ? p : { ...p, empty: 'Fill in the filters to run this report.' }}
+      of={isAsked ? p : { ...p, empty: `Fill in ${listed(missing)} to run this report.` }}
       rows={isAsked ? rows : []}
       error={found.error}
       filters={p.filters.length === 0 || p.cursor === undefined ? p.filters : [...p.filters, ROWS]}

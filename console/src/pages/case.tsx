@@ -8,7 +8,7 @@ import { CORRECT } from '../actions.money.ts';
 import { CASE_ACTIONS } from '../actions.ts';
 import { type Case, read } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
-import { headed } from '../format.ts';
+import { headed, spoken } from '../format.ts';
 import { every } from '../live.ts';
 import { placeOfCase } from '../other.ts';
 import { OtherActions } from '../others.tsx';
@@ -72,7 +72,7 @@ export function CasePage() {
               <h2>What has happened</h2>
               <p>{one.means}</p>
               <p>
-                <b>{one.reason}</b>
+                <b>{spoken(one.reason)}</b>
               </p>
               <h2>What to do</h2>
               <p>{one.remedy}</p>

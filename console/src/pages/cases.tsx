@@ -1,6 +1,7 @@
 /** Cases: what waits for a person, the oldest first. */
 import type { Case } from '../api.ts';
 import { useFilters } from '../filters.tsx';
+import { spoken } from '../format.ts';
 import { List } from '../list.tsx';
 import { useSession } from '../shell.tsx';
 import { type Column, Due, State, Time } from '../ui.tsx';
@@ -22,7 +23,7 @@ const COLUMNS: readonly Column<Case>[] = [
   },
   { head: 'Claimed by', cell: ({ assignee }) => assignee ?? <span className="muted">unclaimed</span> },
   ABOUT_COLUMN,
-  { head: 'Reason', cell: ({ reason }) => reason, className: 'wide' },
+  { head: 'Reason', cell: ({ reason }) => spoken(reason), className: 'wide' },
   { head: 'Acts next', cell: ({ who }) => who },
   { head: 'State', cell: ({ closedAt }) => <State state={closedAt === null ? 'open' : 'closed'} /> },
 ];

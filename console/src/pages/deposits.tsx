@@ -199,7 +199,9 @@ export function DepositPage() {
                 <Fact name="Confirmed">
                   <Time at={one.confirmedAt} />
                 </Fact>
-                <Fact name="Held by">{one.heldBy ?? <span className="muted">no one</span>}</Fact>
+                <Fact name="Operator’s hold">
+                  {one.heldBy === null ? <span className="muted">none</span> : `by ${one.heldBy}`}
+                </Fact>
               </dl>
             </section>
             <section className="panel">

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Health, type KillSwitch, type Proposal, read, readHealth } from '../api.ts';
-import { grouped } from '../format.ts';
+import { grouped, spoken } from '../format.ts';
 import { every } from '../live.ts';
 import { useSession } from '../shell.tsx';
 import { type Column, Failure, State, Subject, Table, Time } from '../ui.tsx';
@@ -204,7 +204,7 @@ const detailsOf = (check: Readonly<Record<string, unknown>>): [string, unknown][
 
 const saidOf = (check: Readonly<Record<string, unknown>>): string =>
   detailsOf(check)
-    .map(([name, value]) => `${name} ${String(value)}`)
+    .map(([name, value]) => spoken(`${name} ${String(value)}`))
     .join(', ');
 
 const isTreasury = ({ name }: Health['checks'][number]): boolean => name.startsWith('treasury ');

@@ -9,6 +9,7 @@ import { MARKET_ACTIONS } from '../actions.trade.ts';
 import { pathWith, read } from '../api.ts';
 import { Filters, useFilters } from '../filters.tsx';
 import type { Typed } from '../form.tsx';
+import { span } from '../format.ts';
 import { every } from '../live.ts';
 import { OtherActions } from '../others.tsx';
 import { Pending } from '../pending.tsx';
@@ -101,7 +102,7 @@ const columnsFor = (partner: string | undefined): readonly Column<Row>[] => [
   { head: 'Minimum', cell: ({ market }) => <Amount units={market.min} asset={market.of} />, className: 'number' },
   { head: 'Maximum', cell: ({ market }) => <Amount units={market.max} asset={market.of} />, className: 'number' },
   {
-    head: 'Direction',
+    head: 'Rails',
     cell: ({ market }) => (
       <span className="nowrap">
         {market.depositRail} <span className="muted">to</span> {market.payoutRail}
@@ -180,9 +181,13 @@ interface Whole extends Market {
   readonly prices: readonly Price[];
   readonly fees: readonly Fee[];
 }
-const PRICES: readonly Column<Price>[] = [
+/** A price source may have none yet, which the server calls so. */
+const Level = ({ level, fiat }: { level: string; fiat: string }) =>
+  level === 'none' ? <span className="muted">none</span> : <Amount units={level} asset={fiat} />;
+
+const pricesIn = (fiat: string): readonly Column<Price>[] => [
   { head: 'Coin', cell: ({ coin }) => <b>{coin}</b> },
-  { head: 'Accepted level', cell: ({ level }) => level, className: 'number' },
+  { head: 'Accepted level', cell: ({ level }) => <Level level={level} fiat={fiat} />, className: 'number' },
   { head: 'Since', cell: ({ levelAt }) => <Time at={levelAt} /> },
   {
     head: 'Breaker',
@@ -195,7 +200,7 @@ const PRICES: readonly Column<Price>[] = [
         </span>
       ),
   },
-  { head: 'Sources say since', cell: ({ seen }) => seen, className: 'number' },
+  { head: 'Sources say since', cell: ({ seen }) => <Level level={seen} fiat={fiat} />, className: 'number' },
 ];
 
 /** Terms as a form begins with them. */
@@ -262,7 +267,13 @@ export function MarketPage() {
         <div className="columns">
           <div>
             <h2>Prices</h2>
-            <Table label="Prices" columns={PRICES} rows={one.prices} keyOf={({ coin }) => coin} empty="No level yet." />
+            <Table
+              label="Prices"
+              columns={pricesIn(one.fiat)}
+              rows={one.prices}
+              keyOf={({ coin }) => coin}
+              empty="No level yet."
+            />
             <div className="title">
               <h2>{partner === undefined ? 'Fees of all partners' : `Fees of partner ${partner}`}</h2>
               {button('fee', ofPartner)}
@@ -286,16 +297,16 @@ export function MarketPage() {
               <Fact name="Maximum deposit">
                 <Amount units={one.max} asset={one.of} />
               </Fact>
-              <Fact name="A quote is valid for">{one.quoteTtlS} s</Fact>
-              <Fact name="Deadline of a deposit">{one.depositTtlS} s</Fact>
-              <Fact name="Clearing time of fiat">{one.clearingS} s</Fact>
+              <Fact name="A quote is valid for">{span(one.quoteTtlS)}</Fact>
+              <Fact name="Deadline of a deposit">{span(one.depositTtlS)}</Fact>
+              <Fact name="Clearing time of fiat">{span(one.clearingS)}</Fact>
               <Fact name="Tax withheld">{one.taxBps} bps</Fact>
               <Fact name="Sources">{one.priceSources.join(', ')}</Fact>
               <Fact name="Sources that must agree">{one.priceQuorum}</Fact>
-              <Fact name="Maximum age of a price">{one.priceMaxAgeS} s</Fact>
+              <Fact name="Maximum age of a price">{span(one.priceMaxAgeS)}</Fact>
               <Fact name="Outlier beyond">{one.outlierBps} bps</Fact>
               <Fact name="Halts at a move of">{one.jumpBps} bps</Fact>
-              <Fact name="Resumes after">{one.resumeAfterS} s</Fact>
+              <Fact name="Resumes after">{span(one.resumeAfterS)}</Fact>
             </dl>
             <Link to="/orders" search={{ market }}>
               Orders of this market

@@ -50,7 +50,7 @@ const TOKENS: readonly Column<Token>[] = [
     cell: ({ expiresAt }) => (expiresAt === null ? <span className="muted">no end</span> : <Time at={expiresAt} />),
   },
   { head: 'Last used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-  { head: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { head: 'Age', cell: ({ createdAt }) => <Time at={createdAt} isAge /> },
 ];
 
 interface SessionOf {

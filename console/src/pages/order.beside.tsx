@@ -86,7 +86,7 @@ const HOOKS: readonly Column<Hook>[] = [
         <span className="muted">{WAITS[waitsFor ?? ''] ?? 'not known'}</span>
       ),
   },
-  { head: 'Last failure', cell: ({ lastError }) => lastError, className: 'wide' },
+  { head: 'Last failure', cell: ({ lastError }) => lastError?.replaceAll('_', ' '), className: 'wide' },
 ];
 /** Events of an order; few have more. */
 const MOST = 50;

@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react';
 import { type FormAction, ORDER_ACTIONS } from '../actions.ts';
 import { type Case, type OrderRow, read, type Timeline, type Trace } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
-import { sum } from '../format.ts';
+import { spoken, sum } from '../format.ts';
 import { every } from '../live.ts';
 import { OtherActions } from '../others.tsx';
 import { Pending } from '../pending.tsx';
@@ -281,8 +281,8 @@ function Actions({ order, state }: { order: string; state: string }) {
         list(usual)
       )}
       <details>
-        <summary>Other actions</summary>
-        <p className="muted">Not usual in this state. The server decides, and says why where it declines.</p>
+        <summary>Not usual in this state</summary>
+        <p className="muted">The server decides whether one of these applies, and says why where it declines.</p>
         {list(others)}
       </details>
       {chosen !== undefined && (
@@ -294,6 +294,8 @@ function Actions({ order, state }: { order: string; state: string }) {
 
 /** Ledger entries, events and decisions appear only in the detailed view. */
 const BRIEF = new Set(['entry', 'event', 'decision']);
+/** Names of accounts and events, and what an operator wrote, are shown as they are. */
+const EXACT = new Set([...BRIEF, 'action']);
 
 function Lines({ line }: { line: Timeline }) {
   const [isFull, setFull] = useState(false);
@@ -310,7 +312,7 @@ function Lines({ line }: { line: Timeline }) {
             <Time at={one.at} />
             <span className="muted">{one.kind}</span>
             <span className="what">
-              {one.what}
+              {EXACT.has(one.kind) ? one.what : spoken(one.what)}
               {one.amount !== undefined && !one.what.includes(one.amount) && <b className="nowrap"> {one.amount}</b>}
               {one.reference != null && one.reference !== '' && (
                 <>
@@ -400,7 +402,7 @@ function Cases({ line }: { line: Timeline }) {
               {one.kind.replaceAll('_', ' ')}
             </Link>{' '}
             <State state={one.closedAt === null ? 'open' : 'closed'} tone={one.closedAt === null ? 'warn' : 'plain'} />
-            <div className="muted">{one.reason}</div>
+            <div className="muted">{spoken(one.reason)}</div>
           </li>
         ))}
       </ul>

@@ -38,7 +38,7 @@ const PARTNERS: readonly Column<Partner>[] = [
   { head: 'Number', cell: ({ id }) => id, className: 'number' },
   {
     head: 'State',
-    cell: ({ suspended }) => <State state={suspended ? 'suspended' : 'answered'} tone={suspended ? 'bad' : 'plain'} />,
+    cell: ({ suspended }) => <State state={suspended ? 'suspended' : 'active'} tone={suspended ? 'bad' : 'plain'} />,
   },
   { head: 'Level required to trade', cell: ({ tradeLevel }) => tradeLevel, className: 'number' },
   { head: 'Price may move by', cell: ({ toleranceBps }) => `${toleranceBps} bps`, className: 'number' },

@@ -126,12 +126,13 @@ export function PayoutPage() {
                 />
               ) : (
                 <p className="muted">
-                  It is over. What goes on is done{' '}
+                  Nothing more with this {one.purpose === 'refund' ? 'refund' : 'payout'}: it has ended. What is left to
+                  do is{' '}
                   {one.orderId === null ? (
-                    'with its deposit.'
+                    'on the page of its deposit.'
                   ) : (
                     <>
-                      with <OrderLink id={one.orderId} />.
+                      on the page of order <OrderLink id={one.orderId} />.
                     </>
                   )}
                 </p>

@@ -6,6 +6,7 @@ import { PROPOSAL_ACTIONS, PROPOSAL_STATES } from '../actions.ts';
 import { type Proposal, read } from '../api.ts';
 import { within } from '../filters.tsx';
 import { ActionDialog } from '../form.tsx';
+import { worded } from '../format.ts';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
 import { taken } from '../rules.ts';
@@ -212,7 +213,7 @@ const LINES: readonly Column<Line>[] = [
     head: 'Field',
     cell: ({ name, isChanged }) => (
       <span className="nowrap">
-        {isChanged ? <b>{name}</b> : name} {isChanged && <State state="changed" tone="warn" />}
+        {isChanged ? <b>{worded(name)}</b> : worded(name)} {isChanged && <State state="changed" tone="warn" />}
       </span>
     ),
   },

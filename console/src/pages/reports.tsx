@@ -54,7 +54,7 @@ const money = (name: 'debits' | 'credits' | 'balance', head: string): Column<Acc
 });
 const ACCOUNTS: readonly Column<Account>[] = [
   { head: 'Account', cell: ({ account }) => <span className="mono long">{account}</span> },
-  { head: 'Kind', cell: ({ kind }) => kind, className: 'nowrap' },
+  { head: 'Kind', cell: ({ kind }) => kind.replaceAll('_', ' '), className: 'nowrap' },
   money('debits', 'Debits'),
   money('credits', 'Credits'),
   money('balance', 'Balance'),

@@ -9,6 +9,7 @@ import { AGAIN_REASONS, CASE_ACTIONS, REVIEW_ACTIONS, REVIEW_DECIDE, REVIEW_OUTC
 import { type Case, type Outcome, read, send } from '../api.ts';
 import { Document } from '../document.tsx';
 import { ActionDialog, Came } from '../form.tsx';
+import { worded } from '../format.ts';
 import { List } from '../list.tsx';
 import { every } from '../live.ts';
 import { Closed } from '../personal.tsx';
@@ -263,7 +264,7 @@ function Submission({ customer, of, mayDecide }: { customer: string; of: Supplie
         </div>
         <dl className="facts answers">
           {answers(of.details).map(([name, value]) => (
-            <Fact key={name} name={name}>
+            <Fact key={name} name={worded(name)}>
               <span className="long">{value}</span>
               {why(name)}
             </Fact>
@@ -277,7 +278,7 @@ function Submission({ customer, of, mayDecide }: { customer: string; of: Supplie
               <h2>{at === 0 ? 'Names on the document' : 'Names verified before'}</h2>
               <dl className="facts answers">
                 {answers(names).map(([name, value]) => (
-                  <Fact key={name} name={name}>
+                  <Fact key={name} name={worded(name)}>
                     <span className="long">{value}</span>
                   </Fact>
                 ))}

@@ -109,7 +109,7 @@ const DELIVERIES: readonly Column<Delivery>[] = [
   { head: 'Position', cell: ({ position }) => position, className: 'number' },
   { head: 'Attempts', cell: ({ attempts }) => attempts, className: 'number' },
   { head: 'Ended', cell: ({ endedAt }) => <Time at={endedAt} /> },
-  { head: 'Last failure', cell: ({ lastError }) => lastError, className: 'wide' },
+  { head: 'Last failure', cell: ({ lastError }) => lastError?.replaceAll('_', ' '), className: 'wide' },
 ];
 
 export function WebhookPage() {

@@ -352,7 +352,7 @@ describe('the lists of the console', { skip: noChromium }, () => {
     assert.equal(await page.getByRole('region', { name: 'Revenue', exact: true }).locator('tbody tr').count(), length);
     await isGood(page, 'Revenue');
     await goes('/reports/statement');
-    await page.getByText('Fill in the filters to run this report.').waitFor();
+    await page.getByText('Fill in “Customer”, “Lines from” and “Lines before” to run this report.').waitFor();
     await page.getByRole('textbox', { name: 'Customer' }).fill(sale.customerId);
     await page.getByLabel('Lines from').fill('2020-01-01T00:00');
     await page.getByLabel('Lines before').fill('2090-01-01T00:00');

@@ -295,7 +295,7 @@ describe('a night at the console', { skip: noChromium }, () => {
     await page.getByRole('heading', { level: 1, name: 'Changes of terms' }).waitFor();
     await isGood(page, 'Changes of terms');
     await goes('/reports/affected');
-    await page.getByText('Fill in the filters to run this report.').waitFor();
+    await page.getByText('Fill in “Market”, “Created from” and “Created before” to run this report.').waitFor();
     await isGood(page, 'Affected orders');
   });
 

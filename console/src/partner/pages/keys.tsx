@@ -68,7 +68,7 @@ const COLUMNS: readonly Column<Key>[] = [
         <Time at={expiresAt} />
       ),
   },
-  { head: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { head: 'Age', cell: ({ createdAt }) => <Time at={createdAt} isAge /> },
 ];
 
 const ACTIONS: Column<Key> = {
