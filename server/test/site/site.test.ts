@@ -354,7 +354,10 @@ describe('in a browser', () => {
       assert.equal(await page.locator('input[data-language="Python"]').first().isChecked(), true);
       assert.equal(await page.getByText('def v1(method, path, body=None, key=None)').first().isVisible(), true);
       await page.keyboard.press('/');
+      // Each further letter shows other results, and a chosen one would go with those before it.
+      const last = page.waitForResponse(/search\.json\?q=price_mo$/);
       await page.keyboard.type('price_mo');
+      await (await last).finished();
       await page.locator('#found a').first().waitFor();
       await page.keyboard.press('ArrowDown');
       await page.keyboard.press('Enter');
