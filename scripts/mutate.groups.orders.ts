@@ -45,6 +45,7 @@ export const ORDERS: Readonly<Record<string, Group>> = {
       'orders/jobs.ts',
     ],
     tests: [
+      'orders/follow-on.dormant.test.ts',
       'orders/machine.test.ts',
       'orders/clearing.test.ts',
       'orders/begun.test.ts',
@@ -111,6 +112,7 @@ export const ORDERS: Readonly<Record<string, Group>> = {
       'orders/refunds/settled.ts',
     ],
     tests: [
+      'orders/refunds.cancelled.test.ts',
       'stories/approved.test.ts',
       'stories/destinations.test.ts',
       'stories/payouts.test.ts',

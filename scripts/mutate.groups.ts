@@ -49,6 +49,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
       'compliance/screenings.ts',
     ],
     tests: [
+      'compliance/screening.accounts.test.ts',
       'compliance/cases.test.ts',
       'compliance/recorded-reviews.test.ts',
       'compliance/reviews.test.ts',
