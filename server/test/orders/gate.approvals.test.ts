@@ -12,7 +12,6 @@ import { fundingOf } from '../../src/orders/payouts/leaving.ts';
 import { findPayout, type GateAnswer, write } from '../../src/rails/payouts.ts';
 import {
   approves,
-  asks,
   CHAIN,
   clock,
   context,
