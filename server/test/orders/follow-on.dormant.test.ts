@@ -17,7 +17,7 @@ after(() => fixture?.stop());
 
 const asSystem: Fixture['db']['asSystem'] = (work) => fixture.db.asSystem(work);
 
-test('a deposit that becomes an order is dormant no more, and its history says since when and by whom', async () => {
+test('a dormant deposit that becomes an order is woken first, and its dormancy says when, by whom and why it ended', async () => {
   const first = await sale.sells();
   const policy = {
     marketId: first.marketId,

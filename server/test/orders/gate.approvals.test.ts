@@ -1,6 +1,6 @@
 /**
- * Details of the gate on real rows that its other tests pass by: by whom an approval was given, a payout that is not written yet,
- * and which deposits and earlier refunds count against the money that would leave.
+ * The gate on real rows: how many people an approval needs, given who they are; a payout that is only planned; and which deposits and
+ * earlier refunds count against the money that would leave.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -11,6 +11,7 @@ import { approveStanding, askGate, findings, uncoveredFindings } from '../../src
 import { fundingOf } from '../../src/orders/payouts/leaving.ts';
 import { findPayout, type GateAnswer, write } from '../../src/rails/payouts.ts';
 import {
+  another,
   approves,
   CHAIN,
   clock,
@@ -18,6 +19,7 @@ import {
   fixture,
   holds,
   inTx,
+  MAGIC,
   type Made,
   made,
   OWN,
@@ -30,8 +32,6 @@ import {
 
 useGateRows();
 
-const MAGIC = { rule: 'held_by_magic_value', entry: 'e', own: false } as const;
-
 /** As a payout that its order is about to get, before its row is written. */
 const asksPlanned = (of: Made): Promise<GateAnswer> =>
   fixture.db.asSystem(async (tx) => {
@@ -39,19 +39,6 @@ const asksPlanned = (of: Made): Promise<GateAnswer> =>
     assert(payout);
     return await askGate(context(), tx, { ...payout, isPlanned: true });
   });
-
-/** One more deposit of its order. */
-async function another(one: Made, set: string): Promise<bigint> {
-  const [row] = await rows.query<{ id: string }>(
-    `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at, taken_units)
-     select rail, external_id || gen_random_uuid(), asset, units, target, order_id, partner_id, 'suspense', '', now(), 0
-       from deposits where id = $1 returning id::text`,
-    [one.depositId],
-  );
-  const id = BigInt(row?.id ?? 0);
-  await rows.query(`update deposits set ${set} where id = $1`, [id]);
-  return id;
-}
 
 let earlier = 2_000_000_000n;
 /** A refund of its deposit that its rail has paid, though it was cancelled. */
@@ -190,7 +177,7 @@ describe('a refund that was cancelled and paid', () => {
   });
 });
 
-test('money of no order that came back leaves again, whatever was reversed elsewhere', async () => {
+test('returned money that has no order is not held for a reversed deposit', async () => {
   const one = await made(OWN);
   await rows.query('update refunds set order_id = null where deposit_id = $1', [one.depositId]);
   await rows.query("update deposits set order_id = null, origin = 'returned' where id = $1", [one.depositId]);
@@ -209,9 +196,9 @@ test('what a bank returned beyond what was sent backs no order, even while it is
     const funding = await fixture.db.asSystem((tx) => fundingOf(tx, { id: one.orderId }));
     return funding.toSorted((a, b) => Number(a - b));
   };
-  const refunded = await another(one, "refund_units = 1, origin = 'rail'");
+  const ordinary = await another(one, "refund_units = 1, origin = 'rail'");
   await another(one, "refund_units = 1, origin = 'credit'");
-  assert.deepEqual(await backs(), [one.depositId, refunded]);
+  assert.deepEqual(await backs(), [one.depositId, ordinary]);
   const accepted = await another(one, "taken_units = 1, origin = 'credit'");
-  assert.deepEqual(await backs(), [one.depositId, refunded, accepted]);
+  assert.deepEqual(await backs(), [one.depositId, ordinary, accepted]);
 });

@@ -37,6 +37,7 @@ import type { Rail } from '../../src/rails/rail.ts';
 import {
   about,
   account,
+  another,
   approves,
   asks,
   BANK,
@@ -48,6 +49,7 @@ import {
   fixture,
   holds,
   inTx,
+  MAGIC,
   type Made,
   made,
   OWN,
@@ -60,22 +62,9 @@ import {
 
 useGateRows();
 
-const MAGIC = { rule: 'held_by_magic_value', entry: 'e', own: false } as const;
 const asSystem = <T>(work: (tx: Tx) => Promise<T>) => fixture.db.asSystem(work);
 const change = (table: 'orders' | 'deposits' | 'payouts' | 'refunds', id: bigint | string, set: string) =>
   rows.query(`update ${table} set ${set} where id = $1`, [id]);
-
-/** One more deposit of its order. */
-async function another(one: Made, set: string): Promise<bigint> {
-  const [row] = await rows.query<{ id: string }>(
-    `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at, taken_units)
-     select rail, external_id || gen_random_uuid(), asset, units, target, order_id, partner_id, 'suspense', '', now(), 0
-       from deposits where id = $1 returning id::text`,
-    [one.depositId],
-  );
-  await change('deposits', BigInt(row?.id ?? 0), set);
-  return BigInt(row?.id ?? 0);
-}
 
 const partnerOfRows = async (): Promise<string> =>
   (await rows.query<{ id: string }>('select partner_id::text as id from customers where id = $1', [CUSTOMER]))[0]?.id ??

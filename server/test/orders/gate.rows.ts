@@ -27,6 +27,9 @@ export const passes = (ms: number) => {
   nowMs += ms;
 };
 
+/** A hit of a provider that people may let pass. */
+export const MAGIC = { rule: 'held_by_magic_value', entry: 'e', own: false } as const;
+
 export let fixture: Fixture;
 export let rows: Rows;
 export let account = 0n;
@@ -185,6 +188,19 @@ export async function made(refundTo?: string): Promise<Made> {
   );
   await screened({ orderId, depositId, payoutId });
   return { orderId, depositId, payoutId };
+}
+
+/** One more deposit of its order, in suspense. @param set changes its columns */
+export async function another(one: Made, set: string): Promise<bigint> {
+  const [row] = await rows.query<{ id: string }>(
+    `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at, taken_units)
+     select rail, external_id || gen_random_uuid(), asset, units, target, order_id, partner_id, 'suspense', '', now(), 0
+       from deposits where id = $1 returning id::text`,
+    [one.depositId],
+  );
+  const id = BigInt(row?.id ?? 0);
+  await rows.query(`update deposits set ${set} where id = $1`, [id]);
+  return id;
 }
 
 export const inTx = <T>(
