@@ -501,10 +501,10 @@ async function comesBackEarly(other: { id: string; address: string }): Promise<v
   });
   await sendsBack(other.address, 2n * MILLION);
   await sendsBack(other.address, 3n * MILLION);
-  // One step of the follower finds all of it final, and reads what came back first.
+  // Usually one step of the follower finds all of it final, and reads what came back first. On a busy machine it may look in between.
   await world.mines(20);
   await settles(key);
-  assert.equal(await put(other.id), MILLION);
+  await world.until('what came back is booked', async () => (await put(other.id)) === MILLION);
   const changes = await world.changesSince(before);
   assert.equal(changes[`custody:${CHAIN}:hot:${USDC}`], -MILLION);
   assert.equal(changes[`suspense:${CHAIN}:${USDC}`] ?? 0n, 0n);

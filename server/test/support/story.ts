@@ -870,13 +870,23 @@ export async function openStory(options: StoryOptions = {}) {
     assert.deepEqual((await Promise.all(looks)).flat(), []);
   }
 
+  /** An order with its events: of one moment, because its deadline may pass between two looks. */
+  async function withEvents(id: bigint) {
+    for (;;) {
+      const before = await read((tx) => trace(tx, id));
+      const events = await eventRows(id);
+      const after = await read((tx) => trace(tx, id));
+      if (before.order.version === after.order.version) return { ...after, events };
+    }
+  }
+
   async function inOrder(): Promise<void> {
     const outside: BalanceReader = async (rail, wallet, asset) => await rails.get(rail)?.balance(wallet, asset);
     assert.deepEqual(await untilSound(() => read((tx) => brokenBooks(tx, outside, vault)), 5_000), []);
     await reconciles();
     const ids = await read((tx) => tx.rows<{ id: bigint }>('select id from orders order by id'));
     for (const { id } of ids) {
-      const { order, history } = await read((tx) => trace(tx, id));
+      const { order, history, events } = await withEvents(id);
       const steps = history.map((step) => step.stateTo);
       assert.deepEqual(
         ['none', ...steps.slice(0, -1)],
@@ -889,7 +899,6 @@ export async function openStory(options: StoryOptions = {}) {
         `versions of ${id}`,
       );
       assert.equal(steps.at(-1), order.state);
-      const events = await eventRows(id);
       assert.deepEqual(
         events.map(({ type }) => type).filter((type) => !BESIDE_STATES.includes(type)),
         // A change without a new state is announced as a change.
