@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { CUSTOMER_ACTIONS } from '../actions.ts';
 import { type Outcome, read } from '../api.ts';
 import { ActionDialog } from '../form.tsx';
-import { counted } from '../format.ts';
+import { counted, spoken } from '../format.ts';
 import { every } from '../live.ts';
 import { useMay } from '../shell.tsx';
 import { type Column, Fact, Facts, Failure, Id, State, Table, Time, type Tone } from '../ui.tsx';
@@ -86,7 +86,7 @@ const HOOKS: readonly Column<Hook>[] = [
         <span className="muted">{WAITS[waitsFor ?? ''] ?? 'not known'}</span>
       ),
   },
-  { head: 'Last failure', cell: ({ lastError }) => lastError?.replaceAll('_', ' '), className: 'wide' },
+  { head: 'Last failure', cell: ({ lastError }) => lastError && spoken(lastError), className: 'wide' },
 ];
 /** Events of an order; few have more. */
 const MOST = 50;

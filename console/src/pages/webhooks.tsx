@@ -4,6 +4,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { DELIVERY_STATES } from '../actions.ts';
 import { read } from '../api.ts';
 import { within } from '../filters.tsx';
+import { spoken } from '../format.ts';
 import { List } from '../list.tsx';
 import { RowLink } from '../rowlink.tsx';
 import { type Column, Failure, State, Subject, Table, Time } from '../ui.tsx';
@@ -109,7 +110,7 @@ const DELIVERIES: readonly Column<Delivery>[] = [
   { head: 'Position', cell: ({ position }) => position, className: 'number' },
   { head: 'Attempts', cell: ({ attempts }) => attempts, className: 'number' },
   { head: 'Ended', cell: ({ endedAt }) => <Time at={endedAt} /> },
-  { head: 'Last failure', cell: ({ lastError }) => lastError?.replaceAll('_', ' '), className: 'wide' },
+  { head: 'Last failure', cell: ({ lastError }) => lastError && spoken(lastError), className: 'wide' },
 ];
 
 export function WebhookPage() {
