@@ -71,6 +71,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     tests: [
       'operators/renamed.test.ts',
       'operators/rules.test.ts',
+      'operators/unmet.test.ts',
       'protocols/operator/ruleroles.test.ts',
       'protocols/operator/wire.test.ts',
       'protocols/operator/session.test.ts',

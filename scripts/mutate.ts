@@ -142,7 +142,7 @@ try {
       reached.add(path);
     }
   for (const { name, isFirst, ranges, tests } of roundsOf(wanted)) {
-    const isOver = !isFirst && spentMs > minutes * 60_000;
+    const isOver = !isFirst && spentMs >= minutes * 60_000;
     const some = isOver ? ranges.filter((range) => knownOf(range, digestsOf(tests)) !== undefined) : ranges;
     if (some.length === 0) continue;
     const from = Date.now();
