@@ -616,6 +616,10 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'each part is confirmed by its own amount and not by the sum',
     kinds: ['paid_against'],
+    test: {
+      file: 'server/test/rails/chain.test.ts',
+      name: 'a large amount in parts waits as long as in one, and its confirmed small part is not deep enough any more',
+    },
     changes: [
       {
         file: 'src/rails/chain.deposits.store.ts',
@@ -1077,7 +1081,10 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'a limit across orders is not asked when money leaves',
     kinds: ['paid_against'],
-    rules: true,
+    test: {
+      file: 'server/test/orders/gate.input.test.ts',
+      name: 'an order above a limit of its customer across orders is held by that limit, and older orders count before it',
+    },
     changes: [{ file: GATE, from: '...passed.map(', to: '...passed.slice(0, 0).map(' }],
   },
   {
