@@ -4,10 +4,11 @@ import { after, before, test } from 'node:test';
 import type { DepositRow } from '../../src/orders/deposits/store.ts';
 import { isAllLost, lostOf } from '../../src/orders/refunds/lost.ts';
 import type { Order } from '../../src/orders/store.ts';
+import type { RailFact } from '../../src/rails/rail.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openSaleEnvironment } from '../support/sale.environment.ts';
 
-const ORDER = { id: 7n, customerId: 3n } as Order;
+const ORDER = { id: 7n } as Partial<Order> as Order;
 const deposit = (state: DepositRow['state'], takenUnits: bigint, lostTo = 'loss:usdc.test') =>
   ({ state, takenUnits, lostTo, asset: 'usdc.test', origin: 'rail' }) as DepositRow;
 
@@ -35,10 +36,11 @@ before(async () => {
 after(() => fixture?.stop());
 
 test('a credit to the wallet for payouts waits in suspense, once, at no target and in a case', async () => {
-  const fact = {
-    ...{ type: 'credit_unexpected', rail: 'evm.test', externalId: 'hash:of-a-credit', asset: 'usdc.test' },
+  const fact: RailFact = {
+    type: 'credit_unexpected',
+    ...{ rail: 'evm.test', externalId: 'hash:of-a-credit', asset: 'usdc.test' },
     ...{ units: 5_000_000n, reference: '0x5', payer: '0xpayer' },
-  } as const;
+  };
   for (const _ of [1, 2]) await fixture.db.asSystem((tx) => sale.report(tx, fact));
   const rows = await fixture.db.asSystem((tx) =>
     tx.rows<Partial<DepositRow>>(
