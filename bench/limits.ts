@@ -78,15 +78,18 @@ async function bytesWritten(client: pg.Client): Promise<{ row: number; quote: nu
   const count = Number(rows[0].count);
   const row = (await size('orders')) / count;
   const quote = (await size('quotes')) / count;
+  // Those of orders that are as they were created: paid ones have the rows of a life.
+  const unpaid = "(select id from orders where state = 'created')";
+  const created = await client.query(`select count(*)::int as count from ${unpaid} o`);
   const parts =
-    (await size('order_history')) +
-    (await size('events')) +
-    (await size('deposit_addresses')) +
-    (await size('jobs', "kind = 'expire_order'"));
+    (await size('order_history', `order_id in ${unpaid}`)) +
+    (await size('events', `subject in (select 'order:' || id from ${unpaid} o)`)) +
+    (await size('deposit_addresses', `order_id in ${unpaid}`)) +
+    (await size('jobs', `kind = 'expire_order' and subject in (select id::text from ${unpaid} o)`));
   return {
     row: Math.round(row),
     quote: Math.round(quote),
     // A new order also rewrites its quote as used.
-    order: Math.round(row + quote + parts / count),
+    order: Math.round(row + quote + parts / Number(created.rows[0].count)),
   };
 }
