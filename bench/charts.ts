@@ -1,11 +1,11 @@
 /**
- * Charts of the pairs: one bar for ours, one for its limit, and a mark at the goal for ours. Plain SVG that is readable on
+ * Charts of the pairs: one bar for the limit, one for ours, and a mark on ours at its goal. Plain SVG that is readable on
  * light and dark pages.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { Pair } from './pairs.ts';
 
-const [WIDTH, HEIGHT, LEFT, BAR] = [640, 96, 70, 22];
+const [WIDTH, HEIGHT, LEFT, BAR] = [640, 102, 70, 22];
 
 export const chartName = (name: string): string => `${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.svg`;
 
@@ -26,9 +26,9 @@ export function chart({ name, ours, limit, ratio, goal }: Pair): string {
   const title = `${escaped(name)}: ratio ${ratio.toFixed(2)}, goal ${goal}`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="${title}">
   <style>text { font: 13px sans-serif; fill: #555 } @media (prefers-color-scheme: dark) { text { fill: #bbb } }</style>
-  <text x="0" y="14">${title}</text>${bar('ours', ours, 24, '#2f6f9f')}${bar('limit', limit, 54, '#7a9a5b')}
-  <line x1="${x}" y1="20" x2="${x}" y2="82" stroke="#b5533c" stroke-dasharray="4 3"/>
-  <text x="${x}" y="94" text-anchor="middle">goal</text>
+  <text x="0" y="14">${title}</text>${bar('limit', limit, 24, '#7a9a5b')}${bar('ours', ours, 54, '#2f6f9f')}
+  <line x1="${x}" y1="50" x2="${x}" y2="82" stroke="#e8590c" stroke-width="2"/>
+  <text x="${x}" y="96" text-anchor="middle">goal ${figure(atGoal)}</text>
 </svg>
 `;
 }
