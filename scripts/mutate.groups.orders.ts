@@ -72,6 +72,7 @@ export const ORDERS: Readonly<Record<string, Group>> = {
     tests: [
       'orders/clearing.test.ts',
       'orders/lost.test.ts',
+      'orders/unexpected.test.ts',
       'stories/recalled-part.test.ts',
       'stories/recalled-caught.test.ts',
       'stories/taken.test.ts',

@@ -75,7 +75,7 @@ interface Report {
   survived: number;
   /** Files of whose chosen lines none can be changed. */
   untouched: string[];
-  /** Files for which there was no time. */
+  /** Files without a mutant in this run or the journal. */
   unreached: string[];
 }
 
@@ -185,7 +185,7 @@ for (const { file, mutants, killed, hung, broken, survivors, score, sampled } of
   }
 }
 if (untouched.length > 0) console.log(`nothing to change in the chosen lines of ${untouched.join(', ')}`);
-if (unreached.length > 0) console.log(`no time for ${unreached.join(', ')}`);
+if (unreached.length > 0) console.log(`not in the sample: ${unreached.join(', ')}`);
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 process.exitCode = files.every(({ score, sampled }) => sampled !== undefined || score >= FLOOR) ? 0 : 1;
 

@@ -157,7 +157,7 @@ test('if everything ran and held, the page says so, with the numbers of the resu
     '| let go 14 |',
     '2 not, of which 2 are explained',
     'The chosen lines of these have nothing to change: types.ts, words.ts.',
-    'The sample has 2 files. There was no time for 1 more: held.ts.',
+    'The sample has 2 files. 1 more are not in it: held.ts.',
     '| gate.ts:7 | `a < b` | `a <= b` | equivalent | both give the same at equality |',
     '| gate.ts:9 | `x \\|\\| y` | `x && y` | equivalent | x and y are one |',
     '300 known',

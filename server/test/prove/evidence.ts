@@ -168,7 +168,7 @@ export function evidence(
   const paragraphs = [
     '# Evidence',
     '<!-- Written by `npm run prove`. Change the code that is proved, or server/test/prove, and never this page. -->',
-    `What was run, and what came of it, gathered at commit \`${about.commit}\`${about.dirty ? ', with changes that are not committed' : ''}. The table names the commit at which each step ran: the server's code, migrations and dependencies that the step uses have not changed since. Each command can be run alone; \`npm run prove\` runs them all and writes this page. Every number on it comes from a run, and stands in \`docs/evidence/\`.`,
+    `The results of \`npm run prove\`, gathered at commit \`${about.commit}\`${about.dirty ? ', with changes that are not committed' : ''}. The table names the commit at which each step ran: the server's code, migrations and dependencies that the step uses have not changed since. Each command can be run alone; \`npm run prove\` runs them all and writes this page. Every number on it comes from a run, and stands in \`docs/evidence/\`.`,
     wrong.length === 0
       ? 'Everything ran and everything held.'
       : `## What did not hold, did not run, or is less than the whole\n\n${wrong.map(({ step, why }) => `- **${step}**: ${why}`).join('\n')}`,
@@ -343,9 +343,7 @@ function mutationPart(report: unknown, reasons: Reasons): string[] {
     ...(untouched.length === 0 ? [] : [`The chosen lines of these have nothing to change: ${untouched.join(', ')}.`]),
     ...(unreached.length === 0
       ? []
-      : [
-          `The sample has ${files.length} files. There was no time for ${unreached.length} more: ${unreached.join(', ')}.`,
-        ]),
+      : [`The sample has ${files.length} files. ${unreached.length} more are not in it: ${unreached.join(', ')}.`]),
     ...(survivors.length === 0
       ? []
       : [

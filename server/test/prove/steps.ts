@@ -25,7 +25,8 @@ export const WHOLE: Sizes = { seeds: '1..500', minutes: '5', kills: '20', times:
 const MUTANT_SEEDS = '1..200';
 /**
  * The sample is the same on every machine: files that count money are changed whole, of each file that acts on money or people a stretch,
- * and of the others what the journal has. `npm run mutate -- --kept` extends the journal.
+ * and of the others what the journal has. `npm run mutate -- --kept docs/evidence/mutation.kept`
+ * extends it.
  */
 const MUTATION_MINUTES = '0';
 

@@ -206,7 +206,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     // Either guard alone is enough: the look, and the key that makes a second row impossible.
-    name: 'no unique key of a statement line, and nobody looks whether it is there',
+    name: 'a statement line has no unique key, and is taken without a look at earlier ones',
     kinds: ['paid_twice', 'books', 'bug'],
     changes: [
       {
@@ -240,7 +240,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     // Any guard alone is enough: the key, which the insert names, the check under the lock of the nonces, and the time after
     // which a submission reserves nothing: another sender uses the key only after that.
-    name: 'no unique key of a send, nobody looks under the lock whether it is there, and a submission that is over goes on',
+    name: 'a send has no unique key, its lock is taken without a look at earlier ones, and a submission goes on after its end',
     kinds: ['paid_twice', 'stuck'],
     meetings: true,
     changes: [
@@ -678,7 +678,7 @@ const MUTANTS: readonly Mutant[] = [
     changes: [{ file: GATE, from: 'limit === undefined || paid', to: 'limit !== 0n || paid' }],
   },
   {
-    name: 'a fee is paid back as often as somebody asks for it',
+    name: 'a fee is paid back at each request',
     kinds: ['ends', 'paid_twice'],
     changes: [
       { file: COMPENSATE, from: 'const said = before[nth - 1];', to: 'const said = before[nth + 100];' },
@@ -911,7 +911,7 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'money leaves for a destination that nobody has confirmed yet',
+    name: 'money leaves for a destination that is not confirmed',
     kinds: ['paid_against'],
     moves: true,
     changes: [
@@ -1112,7 +1112,7 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'money of no order belongs to nobody, whoever owns the account that it goes to',
+    name: 'the gate finds no customer of money without an order',
     kinds: ['paid_against'],
     again: true,
     changes: [
@@ -1489,7 +1489,7 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunted> {
       place: isInSchema ? undefined : hunting.place,
       cpu: hunting.cpu,
     });
-    const found = await find(open, mutant, hunting).finally(() => open.close());
+    const found = await find(open, mutant, { ...hunting, copy }).finally(() => open.close());
     const by = found === undefined ? 'NOT FOUND' : `seed ${found.seed}`;
     const stale =
       hunting.hint === undefined || found?.seed === hunting.hint ? '' : `, and not seed ${hunting.hint} any more`;
@@ -1545,7 +1545,7 @@ async function find(
     declares: ofDeclared,
     forgets: ofForgetful,
   }: Mutant,
-  { seeds: [from, to], orders, hint, isClean }: Hunting,
+  { seeds: [from, to], orders, hint, isClean, copy }: Hunting & { copy: string },
 ) {
   const all = Array.from({ length: to - from + 1 }, (_, n) => from + n).filter(
     (seed) =>
@@ -1570,7 +1570,8 @@ async function find(
     if (broken !== undefined) throw new Error(`${name}: is planted wrongly: ${broken.what.slice(0, 300)}`);
     const fits = violations.find(({ kind }) => kinds.includes(kind));
     if (fits === undefined || !(await isClean(seed, restore))) continue;
-    return { seed, kind: fits.kind, violation: fits.what.slice(0, 300) };
+    // The traces of errors name the copy: results are committed, and it is gone by then.
+    return { seed, kind: fits.kind, violation: fits.what.replaceAll(`file://${copy}/`, '').slice(0, 300) };
   }
   return undefined;
 }
