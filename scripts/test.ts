@@ -8,7 +8,7 @@
  * belong under TEST_DATA_DIR, which is also the folder for temporary files: in memory if there is enough (memory.ts), because a
  * database is copied for most files, and costs ten times as much on a disk. What is large stays under TEST_RUN_DIR
  * (`.test-data/<our pid>`). Both are removed at the end, also after a Ctrl-C; those of a run that was killed are removed by the next
- * one. Processes that tests leave behind are named, ended, and a failure.
+ * one. Processes that tests leave behind are named, ended, and a failure; so is what cannot be removed.
  *
  * With `--watch` it continues until Ctrl-C: after each change below `server/` the named tests run again, or if none were named,
  * those that the change reaches (watch.ts). The database stays up in between, so a round costs only its tests.
@@ -20,7 +20,7 @@
  * The last line is `N passed, N failed`, and the exit code agrees. No test at all is a failure.
  */
 import { spawnSync } from 'node:child_process';
-import { globSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -29,7 +29,7 @@ import { isGoneWithin, signal } from '../server/src/base/processes.ts';
 import { migratedTemplate } from '../server/test/support/database.ts';
 import { processesOf } from '../server/test/support/leftbehind.ts';
 import { isLong } from '../server/test/support/long.ts';
-import { folderOfRun, memoryFolder } from '../server/test/support/memory.ts';
+import { folderOfRun, memoryFolder, removeFolder } from '../server/test/support/memory.ts';
 import { startTestDatabase } from './test.database.ts';
 import { changesIn, named, reachedBy } from './watch.ts';
 
@@ -113,10 +113,10 @@ try {
 } finally {
   await postgres.stop();
   leftBehind = await endLeftBehind();
-  for (const path of [folder, data]) rmSync(path, { recursive: true, force: true });
+  leftBehind.push(...[folder, data].flatMap(removed));
 }
 
-for (const command of leftBehind) console.log(`left running by a test: ${command}`);
+for (const left of leftBehind) console.log(left);
 if (interrupted.signal.aborted) console.log(`stopped by ${(interrupted.signal.reason as Error).message}`);
 if (counts.skipped > 0) console.log(`${counts.skipped} skipped`);
 if (counts.flaky > 0) console.log(`${counts.flaky} flaky`);
@@ -365,9 +365,19 @@ async function endLeftBehind(): Promise<string[]> {
   const commands: string[] = [];
   for (const { pid, command } of [...processesOf(folder), ...(data === folder ? [] : processesOf(data))]) {
     if (await isGoneWithin(pid, 500)) continue;
-    commands.push(`${pid} ${command.slice(0, 200)}`);
+    commands.push(`left running by a test: ${pid} ${command.slice(0, 200)}`);
     signal(pid, 'SIGKILL');
     await isGoneWithin(pid, 2_000);
   }
   return commands;
+}
+
+/** @returns why it could not be removed, as one failure: the results are told all the same */
+function removed(path: string): string[] {
+  try {
+    removeFolder(path);
+    return [];
+  } catch (error) {
+    return [`left by a test: ${path}: ${(error as Error).message}`];
+  }
 }

@@ -300,7 +300,8 @@ describe('readiness asks whether a write commits', () => {
       async remove() {
         await onAdmin('alter table cloverleaf.write_probe set tablespace pg_default');
         await onAdmin(`drop tablespace ${space}`);
-        spawnSync('/bin/umount', [folder]);
+        // PostgreSQL holds files of a table that moved until its next checkpoint: the disk is detached, and goes when they close.
+        assert.equal(spawnSync('/bin/umount', ['--lazy', folder]).status, 0);
       },
     };
   }
