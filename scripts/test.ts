@@ -83,16 +83,16 @@ const FLAKY_FILES_AT_MOST = 3;
 const NEVER_RETRIED = /^server\/test\/(?:attack|chaos|crash|fuzz|simulation)\//;
 
 const SHARED = join(root, 'scripts', 'test.files.ts');
+// Beside paths that have tests, a mistyped one would pass unnoticed.
+for (const pattern of positionals)
+  if (filesOf(pattern).length === 0) throw new Error(`${pattern}: there is no file of tests`);
+
 const folder = folderOfRun(join(root, '.test-data'));
 const memory = memoryFolder('cloverleaf-tests');
 const data = memory === undefined ? folder : folderOfRun(memory);
 
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort(new Error(name)));
-
-// Beside paths that have tests, a mistyped one would pass unnoticed.
-for (const pattern of positionals)
-  if (filesOf(pattern).length === 0) throw new Error(`${pattern}: there is no file of tests`);
 
 const postgres = await startTestDatabase(join(data, 'database'));
 process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;

@@ -3,12 +3,13 @@
  * other files continue.
  */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { freshFolder } from './support/folder.ts';
 import { isLong } from './support/long.ts';
+import { memoryFolder } from './support/memory.ts';
 import { collect, run } from './support/process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -146,4 +147,6 @@ test('a path without tests is an error, also beside one that has some', async ()
   const output = collect(child);
   assert.equal(await new Promise<number | null>((resolve) => child.once('exit', resolve)), 1);
   assert.match(output(), /server\/test\/mistyped: there is no file of tests/);
+  const folders = [memoryFolder('cloverleaf-tests') ?? folder, join(root, '.test-data')];
+  for (const path of folders) assert.ok(!existsSync(join(path, String(child.pid))), `a folder is left in ${path}`);
 });
