@@ -89,11 +89,22 @@ export function searcher(words: readonly string[]): Search {
       for (const spelt of starts.get(lower.slice(from, at + 1)) ?? [])
         if (lower.startsWith(spelt, from)) found.add(spelt);
     }
-    return [...found]
+    return beyondChance(found, lower)
       .flatMap((spelt) => meanings.get(spelt) ?? [])
       .toSorted((one, other) => one.at - other.at)
       .map(({ word, how }) => ({ word, how }));
   };
+}
+
+/** Encrypted texts in columns of text (base/texts.ts, base/typed.ts). */
+const CIPHERTEXT = /enc:\w+:[a-z0-9+/=_-]{38,}/g;
+
+/** Without those that stand only in ciphertexts, and are so short that they stand there by chance. */
+function beyondChance(found: ReadonlySet<string>, lower: string): string[] {
+  const isShort = (spelt: string): boolean => spelt.length < LEAST_BASE64 && /^[a-z0-9+/_-]+$/.test(spelt);
+  if (![...found].some(isShort)) return [...found];
+  const clear = lower.replace(CIPHERTEXT, ' ');
+  return [...found].filter((spelt) => !isShort(spelt) || clear.includes(spelt));
 }
 
 /**

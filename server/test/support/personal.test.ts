@@ -52,6 +52,16 @@ test('a value that was encrypted and is also in clear fails the drop, with table
   ]);
 });
 
+test('a few letters within a ciphertext are chance, and beside it they are a value in clear', () => {
+  const random = createHash('sha512').update('random').digest('base64url');
+  const encrypted = `enc:op1:${random.slice(0, 20)}aPayEr${random.slice(20)}.`;
+  assert.deepEqual(findInText(`because of ${encrypted}, he said`, ['A Payer']), []);
+  for (const clear of [`${encrypted} a payer`, `apayer ${encrypted}`, 'enc:op1:apayer.'])
+    assert.notEqual(findInText(clear, ['A Payer']).length, 0, clear);
+  const long = 'Zebulona';
+  assert.notEqual(findInText(`enc:op1:${random}${long}.`, [long]).length, 0);
+});
+
 test('so does one in the log, in a file and in its name, and a picture of a document', async () => {
   const folder = freshFolder('personal-found');
   const found = await foundAfter(async ({ personal }) => {
